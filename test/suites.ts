@@ -38,6 +38,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/inbox/kill.test.ts', 'isolated'],
   ['test/inbox/sftp.test.ts', 'system'],
   ['test/intake/command-line.test.ts', 'system'],
+  ['test/jobs/new-version.test.ts', 'system'],
   ['test/jobs/schedules-processes.test.ts', 'system'],
   ['test/metrics.test.ts', 'system'],
   ['test/model/', 'system'],

@@ -128,6 +128,11 @@ function jsonOf(text: string): unknown {
   }
 }
 
+/** Whether an entry tells who handed a run in: each run has one, written before its rows are. */
+export function tellsHandIn({ action }: Pick<AuditEntry, 'action'>): boolean {
+  return action === 'run.submitted' || action === 'run.attached';
+}
+
 /** `NUMBER:HASH`, as reports print it; null for a log without entries. */
 export function headText({ number, hash }: AuditHead): string | null {
   return number === 0 ? null : `${number}:${hash}`;

@@ -1,5 +1,5 @@
 import { placeOfId } from '../payout.ts';
-import { type AuditRecord, readEntry } from './entry.ts';
+import { type AuditRecord, readEntry, tellsHandIn } from './entry.ts';
 
 const SHOWN_MAX = 10;
 
@@ -83,9 +83,7 @@ export function missedDecisions(
     ...stopsAhead,
     ...[...stoppedPayouts, ...stopsAhead].map((id) => placeOfId(id).runId),
   ]);
-  const submitted = [...former.filter(({ target }) => stopped.has(target)), ...ours].filter(
-    ({ action }) => action === 'run.submitted' || action === 'run.attached',
-  );
+  const submitted = [...former.filter(({ target }) => stopped.has(target)), ...ours].filter(tellsHandIn);
   const paid = all.filter(({ action, details }) => PAID.has(action) && details['quote'] !== undefined);
   const proposed = all.filter(({ action }) => /^payout\..*-proposed$/.test(action));
   return { text: describe(all), all, submitted, paid, proposed, stops };

@@ -1,6 +1,14 @@
 import type { MacKeys } from '../ledger-key.ts';
 import type { AuditLog } from './audit-log.ts';
-import { type AuditHead, type AuditRecord, BEFORE_FIRST, entryText, headText, readEntry } from './entry.ts';
+import {
+  type AuditHead,
+  type AuditRecord,
+  BEFORE_FIRST,
+  entryText,
+  headText,
+  readEntry,
+  tellsHandIn,
+} from './entry.ts';
 
 type CodeFault = 'forged' | 'no-code' | 'other-key';
 
@@ -15,10 +23,12 @@ const MESSAGES: Readonly<Record<CodeFault, (number: number) => string>> = {
 
 /**
  * Compares the codes of a log's entries, which are seen in their order. Entries before the first one with a code are from
- * before there was a key, unless `codedFrom` says otherwise. Without keys nothing is compared.
+ * before there was a key, unless `codedFrom` says otherwise, or one of a run whose seal is true: who made the seal had the
+ * key, and wrote the entry before it. Without keys nothing is compared.
  */
-function openCodes(keys: MacKeys | undefined, codedFrom: number | null) {
+function openCodes(keys: MacKeys | undefined, { codedFrom = null, sealedRuns = new Set() }: Knowing) {
   const first = new Map<CodeFault, number>();
+  const untold = new Set(keys === undefined ? [] : sealedRuns);
   let from: number | null = null;
   let entries = 0;
 
@@ -34,17 +44,31 @@ function openCodes(keys: MacKeys | undefined, codedFrom: number | null) {
 
   return {
     see(record: AuditRecord): void {
+      if (tellsHandIn(record) && untold.delete(record.target)) from ??= record.number;
       const fault = keys === undefined ? undefined : faultOf(record);
       if (fault !== undefined && !first.has(fault)) first.set(fault, record.number);
     },
-    findings: () => [...first].map(([code, number]) => ({ code, number, message: MESSAGES[code](number) })),
+    findings: () => [
+      ...[...first].map(([code, number]) => ({ code, number, message: MESSAGES[code](number) })),
+      ...findUntold(untold),
+    ],
     coded: () => (from === null || entries === 0 ? null : { entries, from }),
   };
 }
 
 /** What is wrong with a log, and at which entry. */
 export interface AuditFinding {
-  readonly code: 'changed' | 'order' | 'replaced' | 'head' | 'copy' | 'copy-hole' | 'forged' | 'no-code' | 'other-key';
+  readonly code:
+    | 'changed'
+    | 'order'
+    | 'replaced'
+    | 'head'
+    | 'gone'
+    | 'copy'
+    | 'copy-hole'
+    | 'forged'
+    | 'no-code'
+    | 'other-key';
   readonly number: number;
   readonly message: string;
 }
@@ -85,21 +109,21 @@ interface Knowing {
   readonly hasRuns?: boolean;
   /** From this entry on each has to carry a code; null: from the first that does. */
   readonly codedFrom?: number | null;
+  /** Runs whose seal was made with the ledger's key. */
+  readonly sealedRuns?: ReadonlySet<string>;
 }
 
 /**
  * Proves the log as far as it can be proven: each entry by its hash, its place and the hash of the one before; all of it by
  * a head that was written down elsewhere, such as a report's; and by the copies in this data directory, which betray a log
  * that was cut off at its end or written anew. Where this process has the ledger's key, codes are
- * compared too: they betray whoever wrote all of it anew without the key. An empty log proves nothing when the ledger has runs.
+ * compared too: they betray whoever wrote all of it anew without the key, and the seals of runs whoever left all codes out. An empty log proves nothing when the ledger has runs.
  */
-export async function verifyAudit(
-  log: AuditLog,
-  { known, hasRuns = false, codedFrom = null }: Knowing,
-): Promise<AuditVerdict> {
+export async function verifyAudit(log: AuditLog, knowing: Knowing): Promise<AuditVerdict> {
+  const { known, hasRuns = false } = knowing;
   // Before the lines: an entry is in Redis before it is copied.
   const copies = openCopies(await log.copies(), log.dataDirId);
-  const codes = openCodes(log.keys, codedFrom);
+  const codes = openCodes(log.keys, knowing);
   let entries = 0;
   let head = BEFORE_FIRST;
   let broken: AuditFinding | undefined;
@@ -141,6 +165,14 @@ function findBreak(record: AuditRecord | undefined, place: number, before: Audit
 function findGone(entries: number): AuditFinding | undefined {
   if (entries > 0) return undefined;
   return { code: 'head', number: 1, message: 'the log is empty, although the ledger has runs: it was removed' };
+}
+
+/** Runs that were sealed with the ledger's key, and of which no entry tells. */
+function findUntold(runs: ReadonlySet<string>): AuditFinding[] {
+  const [run] = runs;
+  if (run === undefined) return [];
+  const message = `no entry tells who handed in run ${run}, whose seal is true${runs.size > 1 ? ` (nor ${runs.size - 1} others)` : ''}: entries were removed`;
+  return [{ code: 'gone', number: 1, message }];
 }
 
 /** Looks for an entry that somebody wrote down elsewhere. */

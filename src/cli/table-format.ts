@@ -6,12 +6,12 @@ interface Wanted {
   readonly bom: boolean;
 }
 
-/** Refuses (exit 2) a workbook for a terminal, and a byte order mark for another format than CSV. */
+/** Refuses (exit 2) a workbook or a PDF for a terminal, and a byte order mark for another format than CSV. */
 export function requireTableFormat({ format, output, bom }: Wanted): void {
   if (bom && format !== 'csv') {
     throw new Refusal('--bom is for --format csv.', 'Leave one of them out.');
   }
-  if (format === 'xlsx' && output === undefined && process.stdout.isTTY) {
-    throw new Refusal('A workbook is nothing for a terminal.', 'Name a file with --output.');
+  if ((format === 'xlsx' || format === 'pdf') && output === undefined && process.stdout.isTTY) {
+    throw new Refusal('A workbook or a PDF is nothing for a terminal.', 'Name a file with --output.');
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Money } from '../money.ts';
 import { type ControlTotals, judgeTotals, vouchForEnd } from './control-totals.ts';
 import type { Header } from './csv/header.ts';
-import { layoutWords } from './csv/layout.ts';
+import { layoutWords, messageWord } from './csv/layout.ts';
 import { formatOf, type Reading } from './formats.ts';
 import { DEFAULT_LIMITS, type IntakeLimits } from './limits.ts';
 import { readManifest } from './manifest.ts';
@@ -26,6 +26,8 @@ export interface CheckedFile {
   readonly sha256: string;
   /** In hexadecimal; the same for the same rows in any order, with any line ends, with or without a byte order mark. */
   readonly contentHash: string;
+  /** The same of the rows without problems alone. */
+  readonly acceptedHash: string;
   /** The columns that are read, as a run keeps them (layout.ts); none when there is no sound header. */
   readonly columns: readonly string[];
   /** Data rows; lines without values at the end of the file are none. */
@@ -110,15 +112,16 @@ async function checkOnce(source: PayoutSource, { name, reading, told }: Checking
   const sha256 = await readThrough(source, reading, findings);
   if (sha256 !== '') judgeEnd(findings, sha256, told);
   const duplicates = await findDuplicates(source, reading, await findings.references.repeated());
-  const { valid, repeated } =
+  const { valid, content, repeated } =
     duplicates.lines.length === 0
-      ? { valid: findings.valid, repeated: [] }
+      ? { valid: findings.valid, content: findings.content, repeated: [] }
       : await lookAgain(source, reading, duplicates);
   const problems = inFileOrder([...findings.problems.kept(), ...repeated]).slice(0, reading.limits.problemsMax);
   return {
     ...resultOf(findings, { name, sha256, reading }),
     valid: valid.rows(),
     validTotals: valid.totals(),
+    acceptedHash: content.accepted(),
     problems,
     problemsTotal: findings.problems.total() + duplicates.lines.length,
     problemGroups: withRepeated(findings.problems.groups(), repeated[0], duplicates.lines.length),
@@ -144,6 +147,7 @@ function resultOf(findings: Findings, of: Pick<CheckedFile, 'name' | 'sha256' | 
     valid: findings.valid.rows(),
     totals: findings.totals.totals(),
     validTotals: findings.valid.totals(),
+    acceptedHash: findings.content.accepted(),
     problems: findings.problems.kept(),
     problemsTotal: findings.problems.total(),
     problemGroups: findings.problems.groups(),
@@ -205,6 +209,7 @@ function openFindings(problemsMax: number) {
   const totals = openTally();
   const valid = openValidCount();
   let columns: readonly string[] = [];
+  let message: string | null = null;
   let isEndCounted = false;
   let rows = 0;
   let amountless = 0;
@@ -237,7 +242,10 @@ function openFindings(problemsMax: number) {
     cutShortLine: () => cutShortLine,
     /** The last cell of each row is its amount, or one that is not read. */
     isEndCounted: () => isEndCounted,
-    columns: () => columns,
+    columns: () => (message === null ? columns : [messageWord(message), ...columns]),
+    message(name: string) {
+      message = name;
+    },
     header(header: Header) {
       columns = layoutWords(header);
       isEndCounted = header.columns.every(({ column, at }) => column === 'amount' || at !== header.width - 1);
@@ -302,15 +310,18 @@ async function findDuplicates(
 async function lookAgain(source: PayoutSource, reading: Reading, duplicates: DuplicateLines) {
   const otherLineOf = openDuplicateCursor(duplicates);
   const valid = openValidCount();
+  const content = openContentHash();
   const repeated: Problem[] = [];
   for await (const rows of readCheckedRows(source.chunks(), reading)) {
     for (const row of rows) {
       const other = otherLineOf(row.line);
-      if (other === undefined) valid.add(row);
-      else if (repeated.length < reading.limits.problemsMax) repeated.push(duplicateProblem(row, other));
+      if (other === undefined) {
+        valid.add(row);
+        content.add(row);
+      } else if (repeated.length < reading.limits.problemsMax) repeated.push(duplicateProblem(row, other));
     }
   }
-  return { valid, repeated };
+  return { valid, content, repeated };
 }
 
 function withRepeated(groups: readonly ProblemGroup[], first: Problem | undefined, count: number): ProblemGroup[] {

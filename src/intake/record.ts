@@ -35,6 +35,8 @@ export interface RecordBatch {
   readonly stop?: Damage;
   /** The line of the last record of the file, when that has no line end. */
   readonly cutShortLine?: number;
+  /** The version of a payment message, such as pain.001.001.09, once it is known. */
+  readonly message?: string;
 }
 
 /** Bytes of one format as records, the header first. All of the bytes are taken, also behind damage that stops the reading. */

@@ -1,3 +1,4 @@
+import { jsonText } from './json-text.ts';
 import { type RowCells, rowsIn } from './read-rows.ts';
 import { REPORT_COLUMNS, type ReportColumn } from './row.ts';
 import { tableCsv } from './table-csv.ts';
@@ -37,6 +38,20 @@ export async function* changesCsv(changes: AsyncIterable<Change>): AsyncGenerato
   for await (const { line, reference, column, from, to } of changes) {
     yield tableCsv([[line, reference, column, from, to]]);
   }
+}
+
+/** A list of changes as JSON, a line each, with the versions that it leads from and to. */
+export async function* changesJson(
+  changes: AsyncIterable<Change>,
+  versions: { readonly since: number; readonly version: number },
+): AsyncGenerator<string, void> {
+  yield `${jsonText(versions).slice(0, -1)},"changes":[`;
+  let before = '\n';
+  for await (const change of changes) {
+    yield `${before}${jsonText(change)}`;
+    before = ',\n';
+  }
+  yield '\n]}\n';
 }
 
 function lineOf(row: RowCells | undefined): number {

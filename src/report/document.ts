@@ -3,6 +3,7 @@ import { formatAmount, type RunFunds } from '../money.ts';
 import type { Outcome, Run, RunState } from '../payout.ts';
 import type { Reconciled } from '../reconciled.ts';
 import type { BookingEntry } from './booking.ts';
+import type { FileHashes } from './signing/file-hashes.ts';
 import type { ReportFacts } from './source.ts';
 import type { ReportSummary } from './summary.ts';
 import { type FileTotal, fileTotals, outcomeCounts, perOutcome } from './totals.ts';
@@ -71,8 +72,8 @@ export interface CountsDocument extends Pick<RunDocument, 'outcomes' | 'totals'>
   booking: BookingDocument[];
   paymentsWithoutAmount: number;
   conservation: { rows: boolean; money: boolean };
-  /** File hash = approved hash; rows as handed in = rows in the ledger; null where that cannot be told. */
-  hashes: { file: string; approved: string[]; rowsHandedIn: string | null; rowsInLedger: string | null };
+  /** File hash = approved hash; rows that were accepted = rows in the ledger; null where that cannot be told. */
+  hashes: Omit<FileHashes, 'approved'> & { approved: string[] };
   faults: string[];
 }
 

@@ -131,12 +131,16 @@ function trustLines({ facts, hashes }: ReportSummary): string[] {
   );
 }
 
-function hashLines({ file, approved, rowsHandedIn, rowsInLedger }: FileHashes): string[][] {
-  const isCompared = rowsHandedIn !== null && rowsInLedger !== null;
-  const rows =
-    rowsInLedger === rowsHandedIn ? 'those that were handed in, by their hash' : 'NOT those that were handed in';
+/** Whether the rows in the ledger are those that were handed in, in words. */
+export const ROW_WORDS: Readonly<Record<FileHashes['rows'], string>> = {
+  same: 'those that were handed in, by their hash',
+  other: 'NOT those that were handed in',
+  'not compared': 'not compared: the audit log has no hash of them',
+};
+
+function hashLines({ file, approved, rows }: FileHashes): string[][] {
   return [
-    ...(isCompared ? [['rows in the ledger', rows]] : []),
+    ['rows in the ledger', ROW_WORDS[rows]],
     ...(approved.length === 0
       ? []
       : [['approved', approved.every((one) => one === file) ? 'this file, by its hash' : 'ANOTHER FILE']]),

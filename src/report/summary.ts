@@ -6,7 +6,7 @@ import type { ReportFacts, ReportSource } from './source.ts';
 import { openTally, type Tally } from './tally/tally.ts';
 import { type FileTotal, fileTotals, outcomeCounts } from './totals.ts';
 
-const NOTHING_ON_RECORD: OnRecord = { rowsHandedIn: null, approved: [] };
+const NOTHING_ON_RECORD: OnRecord = { rowsHandedIn: null, rowsAccepted: [], approved: [] };
 
 /** A report without its rows; every count and amount comes from the rows. */
 export interface ReportSummary {

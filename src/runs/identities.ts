@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { CheckedFile } from '../intake/check-file.ts';
 import { openProblemList, type ProblemGroup } from '../intake/problems/problem-list.ts';
 import { type Problem, problemOf } from '../intake/problems/problems.ts';
+import { openContentHash } from '../intake/row/row-hash.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../log.ts';
 import type { PayoutRow, RefusedRow } from '../payout.ts';
@@ -32,6 +33,8 @@ export interface IdentityFindings {
   /** Rows that have one. */
   readonly refused: number;
   readonly warnings: readonly Problem[];
+  /** Of the rows without problems, as intake makes it of all of them; null where the service listed nobody. */
+  readonly acceptedHash: string | null;
 }
 
 const NOTHING_FOUND: IdentityFindings = {
@@ -40,6 +43,7 @@ const NOTHING_FOUND: IdentityFindings = {
   problemGroups: [],
   refused: 0,
   warnings: [],
+  acceptedHash: null,
 };
 
 export interface IdentityLister {
@@ -95,12 +99,14 @@ export function openIdentityBook(deps: {
     const { readPayoutFile } = await import('../intake/read-file.ts');
     const problems = openProblemList(problemsMax);
     const warnings = new Map<string, Problem>();
+    const accepted = openContentHash();
     let refused = 0;
     for await (const rows of readPayoutFile(path, checked)) {
       for (const row of rows.filter((one) => 'reference' in one)) {
         const found = cellsOf(row).flatMap((cell) => problemOfCell(cell, lists) ?? []);
         const faults = found.filter(({ code }) => code !== 'W_IDENTITY');
         if (faults.length > 0) refused++;
+        else accepted.addRow(row);
         for (const fault of faults) problems.add(fault);
         const doubts = warnings.size < problemsMax ? found.filter(({ code }) => code === 'W_IDENTITY') : [];
         for (const doubt of doubts.filter((one) => !warnings.has(aboutOf(one)))) warnings.set(aboutOf(doubt), doubt);
@@ -112,6 +118,7 @@ export function openIdentityBook(deps: {
       problemGroups: problems.groups(),
       refused,
       warnings: [...warnings.values()],
+      acceptedHash: accepted.digest(),
     };
   }
 

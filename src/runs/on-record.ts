@@ -1,8 +1,6 @@
-import { readEntry } from '../audit/entry.ts';
+import { readEntry, tellsHandIn } from '../audit/entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { OnRecord } from '../report/signing/file-hashes.ts';
-
-const HANDED_IN = ['run.submitted', 'run.attached'];
 
 /** The field of an entry's text; a quote in the actor's name before it is written with a backslash. */
 const TARGET = '"target":"';
@@ -23,7 +21,7 @@ export async function readOnRecord(
   return found;
 }
 
-const NOTHING: OnRecord = { rowsHandedIn: null, approved: [] };
+const NOTHING: OnRecord = { rowsHandedIn: null, rowsAccepted: [], approved: [] };
 
 function targetOf(line: string): string {
   const from = line.indexOf(TARGET) + TARGET.length;
@@ -33,9 +31,11 @@ function targetOf(line: string): string {
 function withEntry(known: OnRecord, line: string): OnRecord {
   const entry = readEntry(line);
   if (entry === undefined) return known;
-  const { fileSha256, contentHash } = entry.details;
+  const { fileSha256, contentHash, acceptedHash } = entry.details;
   if (entry.action === 'run.approved' && fileSha256 !== undefined)
     return { ...known, approved: [...known.approved, fileSha256] };
-  // A file that was handed in again has the same rows.
-  return HANDED_IN.includes(entry.action) ? { ...known, rowsHandedIn: contentHash ?? null } : known;
+  if (!tellsHandIn(entry)) return known;
+  // A file that was handed in again has the same rows; others of them may be refused.
+  const rowsAccepted = acceptedHash === undefined ? known.rowsAccepted : [...known.rowsAccepted, acceptedHash];
+  return { ...known, rowsHandedIn: contentHash ?? null, rowsAccepted };
 }

@@ -7,6 +7,7 @@ const TYPES = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
   json: 'application/json; charset=utf-8',
   txt: 'text/plain; charset=utf-8',
+  sig: 'text/plain; charset=utf-8',
 } as const;
 
 /** A file as it is sent: of any size, a piece at a time. */

@@ -4,6 +4,8 @@ import { type AuditVerdict, verifyAudit } from '../../src/audit/verify.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { type MacKeys, openLedgerKeys } from '../../src/ledger-key.ts';
+import { runsForAudit } from '../../src/runs/safety/sealed-runs.ts';
+import { recordRun } from '../runs/recorded-run.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { actOf, all, appendAll } from './audit-rig.ts';
 
@@ -122,6 +124,40 @@ describe('without copies and without a head, who has no key and wrote the log an
     await replaceLog(writtenAnew(records().map(nils), () => undefined));
     expect(await verdict()).toMatchObject({ findings: [], coded: null });
     expect((await verdict(keysOf(KEY), 1)).findings).toMatchObject([{ code: 'no-code', number: 1 }]);
+  });
+});
+
+/** What the command and the page say, with nothing at hand but Redis and the key. */
+async function told(): Promise<[string, number][]> {
+  const own = openWith(keysOf(KEY));
+  const { findings } = await verifyAudit(own.audit, { known: null, ...(await runsForAudit(own)) });
+  return findings.map(({ code, number }) => [code, number]);
+}
+
+describe('whoever writes all of the log anew without codes', () => {
+  /** A run after the first six entries, as handing it in leaves it. */
+  beforeEach(async () => {
+    const target = await recordRun(ledger, { lines: [2] });
+    await ledger.audit.append({ actor: 'anna', action: 'run.submitted', target, details: {} });
+    await appendAll(ledger, ['fred']);
+    lines = await all(ledger.audit.lines());
+  });
+
+  test('is found by the seals of the runs, which only who has the key can make', async () => {
+    expect(await told()).toEqual([]);
+    await replaceLog(writtenAnew(records().map(nils), () => undefined));
+    expect(await told()).toEqual([['no-code', 7]]);
+  });
+
+  test('and also when it leaves out that there was a run', async () => {
+    await replaceLog(writtenAnew(records().toSpliced(6, 1), () => undefined));
+    expect(await told()).toEqual([['gone', 1]]);
+  });
+
+  test('and a run from before there was a key asks for no code', async () => {
+    await ledger.runs.note('r1', { seal: '' });
+    await replaceLog(writtenAnew(records(), () => undefined));
+    expect(await told()).toEqual([]);
   });
 });
 

@@ -10,16 +10,18 @@ import { withLedger } from '../../src/cli/open.ts';
 import { keepMemoryFlat } from '../../src/cli/run/memory.ts';
 import { reportCsv } from '../../src/report/csv.ts';
 import { writeReportFiles } from '../../src/report/files.ts';
+import type { ReportSource } from '../../src/report/source.ts';
+import { reportXlsx } from '../../src/report/xlsx/report-xlsx.ts';
 import { reportSource } from '../../src/runs/after/report.ts';
 import { peakBytesOf } from './payrun-process.ts';
 
 /*
  * One writing of a CSV report in a process of its own: `node report-task.js KIND RUN-OR-FILE TARGET` sends how long it took,
- * without the start of the process, and its highest memory. `report` reads the ledger; `stringify` and `stringify-now` write
+ * without the start of the process, and its highest memory. `report` and `workbook` read the ledger; `stringify` and `stringify-now` write
  * the cells of a report that is there, which are in memory before the clock starts.
  */
 
-export type ReportKind = 'report' | 'files' | 'stringify' | 'stringify-now';
+export type ReportKind = 'report' | 'workbook' | 'files' | 'stringify' | 'stringify-now';
 
 export interface ReportTaken {
   readonly rows: number;
@@ -32,13 +34,16 @@ type Taken = Omit<ReportTaken, 'peakBytes'>;
 const BATCH_ROWS = 500;
 const FORMAT = { record_delimiter: '\r\n' };
 
-async function writeReport(runId: string, target: string): Promise<Taken> {
+async function writeReport(
+  { runId, target }: { readonly runId: string; readonly target: string },
+  contentOf: (source: ReportSource) => AsyncIterable<string | Buffer>,
+): Promise<Taken> {
   let taken: Taken = { rows: 0, ms: 0 };
   await withLedger(async (app) => {
     const started = performance.now();
     const source = await reportSource(app, runId);
     const file = await open(target, 'w');
-    for await (const text of reportCsv(source)) await file.appendFile(text);
+    for await (const piece of contentOf(source)) await file.appendFile(piece);
     await file.sync();
     await file.close();
     taken = { rows: source.run.rows, ms: performance.now() - started };
@@ -88,7 +93,8 @@ async function stringifyBatches(path: string, target: string): Promise<Taken> {
 }
 
 const TASKS: Readonly<Record<ReportKind, (from: string, target: string) => Promise<Taken>>> = {
-  report: writeReport,
+  report: async (runId, target) => await writeReport({ runId, target }, reportCsv),
+  workbook: async (runId, target) => await writeReport({ runId, target }, reportXlsx),
   files: writeFiles,
   stringify: stringifyOnly,
   'stringify-now': stringifyBatches,
@@ -96,7 +102,7 @@ const TASKS: Readonly<Record<ReportKind, (from: string, target: string) => Promi
 
 const [kind, from = '', target = ''] = process.argv.slice(2);
 // As src/cli/main.ts does; the limits keep what V8 gives them.
-if (kind === 'report' || kind === 'files') keepMemoryFlat();
+if (kind === 'report' || kind === 'workbook' || kind === 'files') keepMemoryFlat();
 const taken = await TASKS[kind as ReportKind](from, target);
 if (kind !== 'files') await rm(target);
 process.send?.({ ...taken, peakBytes: peakBytesOf(process.pid) ?? 0 } satisfies ReportTaken, () => process.exit(0));

@@ -218,6 +218,23 @@ describe.skipIf(!hasBrowser())('the pages', () => {
     expect(padding).toBeGreaterThanOrEqual(8);
   });
 
+  test('printed, show neither a menu nor a link, break no row apart, and cut no table off', async () => {
+    const { page } = root;
+    await open(page, `/runs/${runs.refused}/printed`);
+    await page.emulateMedia({ media: 'print' });
+    const style = (selector: string, name: string): Promise<string> =>
+      page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${name}`);
+    expect(await style('.scroll', 'overflow')).toBe('visible');
+    expect(await style('tr', 'breakInside')).toBe('avoid');
+    expect(await style('.printed a', 'textDecorationLine')).toBe('none');
+    expect(await style('.printed a', 'color')).toBe(await style('.printed main li', 'color'));
+    const tooWide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+    expect(await page.evaluate(tooWide)).toBe(0);
+    await page.goto(`/runs/${runs.refused}`);
+    expect(await style('nav', 'display')).toBe('none');
+    await page.emulateMedia({ media: null });
+  });
+
   test('let somebody sign in, upload, hand in and approve with the keyboard alone', async () => {
     const [one, other] = [await openVisitor(browser, site.base), await openVisitor(browser, site.base)];
     // Asked for long before the key is pressed: a browser that opens its own chooser tells nobody.

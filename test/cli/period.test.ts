@@ -96,7 +96,16 @@ describe('report --from --to', () => {
     const csv: string[][] = parse((await payrun.run(['report', ...ALWAYS])).stdout);
     await payrun.run(['report', ...ALWAYS, '--format', 'xlsx', '--output', 'period.xlsx']);
     const sheets = await sheetsOf(readFileSync(join(payrun.dir, 'period.xlsx')));
-    expect([...sheets.keys()]).toEqual(['Summary', 'Currencies', 'Corridors', 'Beneficiaries', 'Reasons', 'Runs']);
+    expect([...sheets.keys()]).toEqual([
+      'Summary',
+      'Currencies',
+      'Corridors',
+      'Beneficiaries',
+      'Reasons',
+      'Reasons by corridor',
+      'Reasons by beneficiary',
+      'Runs',
+    ]);
     expect(sheets.get('Summary')?.[0]).toEqual(['does it tie?', 'yes']);
     const rows = [...sheets].slice(1).flatMap(([, [, ...lines]]) => lines);
     expect(rows.map((row) => String(row[1]))).toEqual(csv.slice(1).map((row) => row[1]));

@@ -67,6 +67,22 @@ describe('reconcile', () => {
     expect((await payrun.run(['list'])).stdout).toContain(`finished, ${words}`);
   });
 
+  test('adds several statements up, and the state of the run is what all of them have', async () => {
+    const [some, others] = [rows.slice(0, 5), rows.slice(5, ROWS - 1)];
+    writeFileSync(join(payrun.dir, 'january.xml'), statementOf(some));
+    writeFileSync(join(payrun.dir, 'february.xml'), statementOf(others));
+    const words = ['reconcile', runId, '--statement', 'january.xml', 'february.xml', '--as', 'anna'];
+    const ended = await payrun.run(words);
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toContain(`reconciled ${ROWS - 1} of ${ROWS} payments; 1 missing, 0 different, 0 extra`);
+    const status = await payrun.run(['status', runId, '--json']);
+    const sha256 = [some, others].map((one) => createHash('sha256').update(statementOf(one)).digest('hex')).join(',');
+    expect(JSON.parse(status.stdout)).toMatchObject({ reconciled: { sha256, reconciled: ROWS - 1, missing: 1 } });
+    expect((await payrun.run(['list'])).stdout).toContain(`reconciled ${ROWS - 1} of ${ROWS}`);
+    const twice = await payrun.run(['reconcile', runId, '--statement', 'january.xml', 'january.xml']);
+    expect(twice.stdout).toContain(`${some.length} extra on the statement`);
+  });
+
   test('exits 1 and names what is missing, different and extra', async () => {
     const [first = {}, second = {}, ...others] = rows;
     const dearer = { ...second, sourceAmount: '999.99' };

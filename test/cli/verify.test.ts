@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
@@ -128,14 +128,42 @@ test('payrun report says when the last report that was written is older', MINUTE
   expect(stderr).toContain('This is newer than v1, the last report that was written');
 });
 
-describe('docs/verify.md without payrun', () => {
-  /** The commands of the page, as they stand there. */
-  const [commands = ''] = /(?<=as they stand\. -->\n```sh\n)[^`]+/.exec(readFileSync('docs/verify.md', 'utf8')) ?? [];
+describe('a key that somebody else made', MINUTES, () => {
+  test('with openssl signs reports as the file of PAYRUN_SIGNING_KEY_FILE, and its public half proves them', async () => {
+    const folder = join(payrun.dir, 'openssl-key');
+    mkdirSync(folder);
+    const [key, pub] = [join(folder, 'key.pem'), join(folder, 'payrun.pub')];
+    execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519', '-out', key], { stdio: 'ignore' });
+    chmodSync(key, 0o600);
+    writeFileSync(pub, execFileSync('openssl', ['pkey', '-in', key, '-pubout']));
+    const env = {
+      REDIS_URL: redis.url,
+      PAYRUN_PREFIX: freshPrefix(),
+      PAYRUN_DATA_DIR: join(folder, 'data'),
+      PAYRUN_SIGNING_KEY_FILE: key,
+    };
+    const ran = await payrun.run(['run', 'two.csv', '--json'], env);
+    const { runId: own, reports: paths } = parsed(runSchema, ran.stdout);
+    expect(paths.map((path) => path.replace(/.*\.v/, 'v'))).toEqual(['v1.csv', 'v1.json', 'v1.sig']);
+    expect((await payrun.run(['key', 'sign-show'], env)).stdout).toBe(readFileSync(pub, 'utf8'));
+    const verified = await payrun.run(['verify', join(folder, 'data', 'reports'), '--key', pub]);
+    expect(verified).toMatchObject({ code: 0, stdout: `holds: ${own}.v1.csv, ${own}.v1.json are what was signed\n` });
+    const others = await payrun.run(['verify', join(folder, 'data', 'reports'), '--key', 'payrun.pub']);
+    expect(others).toMatchObject({ code: 1, stdout: expect.stringContaining('none of those that were given') });
+  });
+});
 
-  function shell(folder: string): string {
+describe('docs/verify.md without payrun', () => {
+  const page = readFileSync('docs/verify.md', 'utf8');
+  /** The commands of the page, as they stand there. */
+  const [commands = ''] = /(?<=as they stand\. -->\n```sh\n)[^`]+/.exec(page) ?? [];
+  const [chain = ''] = /(?<=names this one by its hashes:\n\n```sh\n)[^`]+/.exec(page) ?? [];
+  const [keyId = ''] = /openssl pkey -pubin [^`]+/.exec(page) ?? [];
+
+  function shell(folder: string, input = commands): string {
     return execFileSync('sh', ['-e'], {
       cwd: folder,
-      input: commands,
+      input,
       env: { ...process.env, RUN: runId },
       encoding: 'utf8',
     });
@@ -146,6 +174,17 @@ describe('docs/verify.md without payrun', () => {
     const said = shell(elsewhere('openssl'));
     expect(said).toContain('Signature Verified Successfully');
     expect(said).toContain(`${runId}.v1.csv: OK\n${runId}.v1.json: OK\n`);
+  });
+
+  test('shows that a version follows the one before, and by which key it was signed', MINUTES, async () => {
+    await redis.redis.hincrby(`${place['PAYRUN_PREFIX']}:run:${runId}`, 'changes', 1);
+    await payrun.run(['run', 'two.csv'], place);
+    const folder = elsewhere('chain');
+    const said = shell(folder, chain);
+    const [csv, json] = said.split('\n').map((line) => line.split(' ')[0]);
+    expect(said).toContain(`previous v1 ${csv} ${json}\n`);
+    const id = shell(folder, keyId.replaceAll('\\|', '|')).split(' ')[0];
+    expect(readFileSync(join(folder, `${runId}.v2.sig`), 'utf8')).toContain(`\nkey ${id}\n`);
   });
 
   test.each(['csv', 'json'])('and fails on a %s of which one digit was changed', (ending) => {

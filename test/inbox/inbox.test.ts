@@ -273,7 +273,14 @@ describe('a refused file', () => {
   test('has none where only the service tells what is wrong, for the copy would show nothing', async () => {
     box.drop('a.csv', payouts('A'));
     const identities = {
-      check: async () => ({ problems: [], problemsTotal: 2, problemGroups: [], refused: 2, warnings: [] }),
+      check: async () => ({
+        problems: [],
+        problemsTotal: 2,
+        problemGroups: [],
+        refused: 2,
+        warnings: [],
+        acceptedHash: null,
+      }),
       judge: (row: PayoutRow) => row,
       names: async () => new Map<string, string>(),
     };

@@ -1,8 +1,20 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { purgeRun } from '../../src/runs/after/purge.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { allRows, connectArming, freshRows, movePayout, newLedger, payingRun, type TestLedger } from './test-ledger.ts';
+import {
+  allRows,
+  connectArming,
+  freshRows,
+  movePayout,
+  newLedger,
+  payingRun,
+  reportDeps,
+  type TestLedger,
+} from './test-ledger.ts';
 
 let server: TestRedis;
 let arming: Redis;
@@ -20,6 +32,8 @@ beforeEach(async () => {
 });
 
 test('a purge gives the references of all rows free that came to nothing, and forgets all quotes', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'payrun-purge-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
   const rows = freshRows(700);
   const runId = await payingRun(desk.ledger, rows);
   await Promise.all(rows.map(({ line }) => movePayout(desk.ledger, { runId, line }, { to: 'rejected' })));
@@ -29,7 +43,7 @@ test('a purge gives the references of all rows free that came to nothing, and fo
   const { changes } = (await desk.ledger.runs.read(runId)) ?? { changes: 0 };
   await desk.ledger.runs.note(runId, { reportedChanges: String(changes) });
   expect(
-    await purgeRun({ ledger: desk.ledger, config: { reportDir: '/nonexistent' } }, runId, {
+    await purgeRun(reportDeps(desk.ledger, folder), runId, {
       actor: 'anna',
       olderThanMs: 0,
     }),

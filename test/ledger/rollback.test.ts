@@ -392,7 +392,14 @@ describe('a Redis that goes back under a running server, with the ids that it ha
 });
 
 const LISTS_LINE_2_ONLY: IdentityBook = {
-  check: async () => ({ problems: [], problemsTotal: 0, problemGroups: [], refused: 0, warnings: [] }),
+  check: async () => ({
+    problems: [],
+    problemsTotal: 0,
+    problemGroups: [],
+    refused: 0,
+    warnings: [],
+    acceptedHash: null,
+  }),
   judge: (row) =>
     row.line === 2
       ? row

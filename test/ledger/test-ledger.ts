@@ -1,11 +1,12 @@
 import type { Redis } from 'ioredis';
-import { systemRandom } from '../../src/clock.ts';
+import { systemClock, systemRandom } from '../../src/clock.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Arming, MoveAnswer, PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import { rowFields } from '../../src/ledger/payouts/record.ts';
 import type { RowRecord } from '../../src/ledger/runs/recording.ts';
+import { noCrash } from '../../src/pay/crash-point.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import {
   OUTCOMES,
@@ -18,6 +19,7 @@ import {
   type RefusedRow,
 } from '../../src/payout.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
+import type { ReportDeps } from '../../src/runs/after/report.ts';
 import { freshPrefix, type TestRedis } from '../support/redis.ts';
 
 export const DATA_DIR = 'dir-a';
@@ -109,6 +111,19 @@ export function recordOf(row: PayoutRow): RowRecord {
     fields: rowFields(row, 'seal'),
     amount: row.amount,
     referenceHash: hashReference(row.reference),
+  };
+}
+
+/** What writes a report of this ledger's runs into a folder. */
+export function reportDeps(ledger: Ledger, reportDir: string): ReportDeps {
+  return {
+    ledger,
+    clock: systemClock,
+    at: noCrash,
+    config: { reportDir, service: undefined, signingKey: undefined },
+    serviceName: SERVICE,
+    capabilities: new Set(),
+    overrides: [],
   };
 }
 

@@ -3,6 +3,7 @@ import { openContentHash } from '../../src/intake/row/row-hash.ts';
 import type { Payout } from '../../src/payout.ts';
 import type { OnRecord } from '../../src/report/signing/file-hashes.ts';
 import { type ReportSummary, summarise } from '../../src/report/summary.ts';
+import { summaryText } from '../../src/report/summary-text.ts';
 import { payment, payout, type Row, refused, runOf, sourceOf } from './rows.ts';
 
 const ROWS: readonly Payout[] = [payment(2, 'completed'), payout(3), payment(4, 'failed')];
@@ -16,7 +17,7 @@ function handedIn(rows: readonly Payout[]): string {
 }
 
 async function check(rows: readonly Row[], onRecord: Partial<OnRecord> = {}): Promise<ReportSummary> {
-  const record = { rowsHandedIn: handedIn(ROWS), approved: [FILE], ...onRecord };
+  const record = { rowsHandedIn: handedIn(ROWS), rowsAccepted: [], approved: [FILE], ...onRecord };
   return await summarise(sourceOf(rows, { run: runOf(rows), onRecord: record }));
 }
 
@@ -25,7 +26,7 @@ test('file hash, approved hash and the hash over the rows in the ledger are thos
   const rows = handedIn(ROWS);
   expect({ ties, hashes }).toEqual({
     ties: true,
-    hashes: { file: FILE, approved: [FILE], rowsHandedIn: rows, rowsInLedger: rows },
+    hashes: { file: FILE, approved: [FILE], rowsHandedIn: rows, rowsAccepted: rows, rowsInLedger: rows, rows: 'same' },
   });
 });
 
@@ -56,8 +57,35 @@ describe('a report does not tie', () => {
   });
 });
 
-test('with refused rows, or where the audit log does not say, the rows are not compared', async () => {
+describe('with refused rows', () => {
+  const all = 'c'.repeat(64);
   const rows = [...ROWS, refused(5)];
-  expect(await check(rows)).toMatchObject({ ties: true, hashes: { rowsInLedger: null } });
-  expect(await check(ROWS, { rowsHandedIn: null })).toMatchObject({ ties: true, hashes: { rowsHandedIn: null } });
+
+  test('those that were accepted are compared with the hash of them on record', async () => {
+    const rowsAccepted = handedIn(ROWS);
+    const { ties, hashes } = await check(rows, { rowsHandedIn: all, rowsAccepted: [rowsAccepted] });
+    expect({ ties, hashes }).toMatchObject({ ties: true, hashes: { rows: 'same', rowsAccepted } });
+    const other = rows.map((one) =>
+      one.line === 3 ? { ...payout(3), row: { ...payout(3).row, reference: 'X' } } : one,
+    );
+    const changed = await check(other, { rowsHandedIn: all, rowsAccepted: [rowsAccepted] });
+    expect(changed).toMatchObject({ ties: false, hashes: { rows: 'other' } });
+  });
+
+  test('of which others were accepted when the file was handed in again, either hash is one of the run', async () => {
+    const rowsAccepted = [handedIn(ROWS), handedIn(ROWS.slice(0, 2))];
+    expect(await check(rows, { rowsHandedIn: all, rowsAccepted })).toMatchObject({ hashes: { rows: 'same' } });
+  });
+
+  test('of which no hash is on record, it is said that they are not compared', async () => {
+    const summary = await check(rows, { rowsHandedIn: all });
+    expect(summary).toMatchObject({ hashes: { rows: 'not compared', rowsAccepted: null } });
+    expect(summaryText(summary)).toMatch(/rows in the ledger +not compared/);
+  });
+});
+
+test('where the audit log does not say, it is said that the rows are not compared', async () => {
+  const summary = await check(ROWS, { rowsHandedIn: null });
+  expect(summary).toMatchObject({ hashes: { rows: 'not compared', rowsHandedIn: null } });
+  expect(summaryText(summary)).toMatch(/rows in the ledger +not compared/);
 });

@@ -4,14 +4,15 @@ import { join, parse as pathOf } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { buildPayrun, type Payrun, parsed, payoutFile, runSchema } from '../cli/payrun.ts';
+import { camtXml } from '../intake/camt-message.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { cellsOf, HAS_LIBRE_OFFICE, readByLibreOffice } from './libre-office.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
 /** All sheets, each a file; UTF-8; cells as they are shown, and formulas as formulas. */
 const FILTER = 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,true,false,false,-1';
 const REFERENCES = ['000123', '1234567890123456789', '1.10', '2026-01-15', '3/4', '7 E5', 'INV_x0041_'];
-const hasLibreOffice = spawnSync('soffice', ['--version']).status === 0;
 
 let redis: TestRedis;
 let payrun: Payrun;
@@ -37,7 +38,7 @@ function shownBy(workbook: string): Map<string, string[][]> {
   const words = [profile, '--headless', '--convert-to', FILTER, '--outdir', payrun.dir, join(payrun.dir, workbook)];
   const { status, stdout, stderr } = spawnSync('soffice', words, { encoding: 'utf8' });
   expect({ status, stderr }).toMatchObject({ status: 0 });
-  const names = [...stdout.matchAll(/-> (\S+\.csv)/g)].map(([, name = '']) => name);
+  const names = [...stdout.matchAll(/-> (.+?\.csv)(?= using|$)/gm)].map(([, name = '']) => name);
   const sheets = names.map((name) => {
     const sheet = pathOf(name).name.slice(pathOf(workbook).name.length + 1);
     return [sheet, parse(readFileSync(name, 'utf8'), { relax_column_count: true })] as const;
@@ -45,8 +46,8 @@ function shownBy(workbook: string): Map<string, string[][]> {
   return new Map(sheets);
 }
 
-describe.skipIf(!hasLibreOffice)(
-  `opened in LibreOffice${hasLibreOffice ? '' : ' (which is not installed here)'}`,
+describe.skipIf(!HAS_LIBRE_OFFICE)(
+  `opened in LibreOffice${HAS_LIBRE_OFFICE ? '' : ' (which is not installed here)'}`,
   () => {
     test('a report has every row, key, amount and time of its CSV, and no formula', async () => {
       await payrun.run(['report', runId, '--format', 'xlsx', '--output', 'report.xlsx']);
@@ -82,6 +83,42 @@ describe.skipIf(!hasLibreOffice)(
       expect(summary?.[0]?.slice(0, 2)).toEqual(['does it tie?', 'yes']);
       expect(tables.map((rows) => rows[0])).toEqual(tables.map(() => head));
       expect(tables.flatMap((rows) => rows.slice(1))).toEqual(lines);
+    });
+
+    test('every CSV of a command has the cells that payrun wrote, as many rows, and no formula', async () => {
+      const out = async (...words: string[]): Promise<string> => (await payrun.run(words)).stdout;
+      const file = async (name: string, ...words: string[]): Promise<string> => {
+        await payrun.run([...words, name]);
+        return readFileSync(join(payrun.dir, name), 'utf8');
+      };
+      const rows = REFERENCES.map((reference) => [`${reference} d`, '2.10'] as const);
+      writeFileSync(join(payrun.dir, 'csv.csv'), payoutFile(rows));
+      const { runId: cancelled } = parsed(runSchema, await out('submit', 'csv.csv', '--sandbox', '--json'));
+      await payrun.run(['cancel', cancelled]);
+      writeFileSync(
+        join(payrun.dir, 'bank.xml'),
+        camtXml([{ amount: '9.99', currency: 'USD', transactions: [{ reference: '=1+1', id: '000123' }] }]),
+      );
+      await redis.redis.hincrby(`{payrun}:run:${runId}`, 'changes', 1);
+      await payrun.run(['run', 'payouts.csv', '--skip-invalid']);
+      const texts = new Map([
+        ['report', await out('report', runId)],
+        ['retry', await out('retry-file', cancelled)],
+        ['period', await out('report', '--from', '2020-01-01', '--to', '2099-12-31')],
+        ['problems', await file('told.csv', 'validate', 'payouts.csv', '--problems')],
+        ['reconcile', await out('reconcile', runId, '--statement', 'bank.xml', '--format', 'csv')],
+        ['changes', await out('report', runId, '--changes-since', '1')],
+        ['read-back', await out('report', cancelled, '--verify-with-service')],
+      ]);
+      for (const [name, { asText, asRun }] of readByLibreOffice(texts)) {
+        const written = cellsOf(texts.get(name) ?? '');
+        expect({ name, rows: written.length > 0, cells: asText }).toEqual({ name, rows: true, cells: written });
+        expect({ name, rows: asRun.length, formulas: asRun.flat().filter((cell) => cell.startsWith('=')) }).toEqual({
+          name,
+          rows: written.length,
+          formulas: [],
+        });
+      }
     });
 
     test('the problems of a file are told, a line each', async () => {

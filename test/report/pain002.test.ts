@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
+import { checkPayoutSource } from '../../src/intake/check-file.ts';
+import { PLAIN_TEMPLATE } from '../../src/intake/template/template.ts';
 import { OUTCOMES, PAYOUT_STATES, type Run } from '../../src/payout.ts';
 import { summaryJson } from '../../src/report/document.ts';
 import { openNotedStatuses } from '../../src/report/pain002/noted-statuses.ts';
@@ -12,6 +14,7 @@ import { reportPain002 } from '../../src/report/pain002/report-pain002.ts';
 import type { ReportSource } from '../../src/report/source.ts';
 import { summarise } from '../../src/report/summary.ts';
 import { messageXml, paymentXml, transferXml } from '../intake/payment-message.ts';
+import { sourceOf as payoutSource } from '../intake/payout-text.ts';
 import { type Element, elementsAt, parseXml, schemaFaults, textsAt } from './pain002-schema.ts';
 import { payment, payout, type Row, refused, runOf, sourceOf, textOf, usd, uuid } from './rows.ts';
 
@@ -310,8 +313,29 @@ describe('what a pain.002 answers', () => {
   test('is a payment message without ids, where it is not named', async () => {
     const message = await messageOf(rows, { change: ofMessage });
     expect(textsAt(message, `${GROUP}/OrgnlMsgId`)).toEqual([NOT_PROVIDED]);
-    expect(textsAt(message, `${GROUP}/OrgnlMsgNmId`)).toEqual(['pain.001.001.09']);
     expect(textsAt(message, `${PAYMENT}/OrgnlPmtInfId`)).toEqual([NOT_PROVIDED]);
+  });
+
+  test.each([
+    ['pain.001.001.03', 'pain.002.001.03'],
+    ['pain.001.001.09', 'pain.002.001.10'],
+    ['pain.001.001.11', 'pain.002.001.12'],
+  ])('that is not named is of the version %s that intake found, and answered by %s', async (name, answer) => {
+    const text = messageXml({
+      namespace: `urn:iso:std:iso:20022:tech:xsd:${name}`,
+      count: '1',
+      payments: [paymentXml({ transfers: [transferXml()] })],
+    });
+    const creditors = { by: 'creditorAccount', beneficiaries: null, leftOut: new Set<string>() } as const;
+    const source = { ...payoutSource(text, 512), name: 'message.xml' };
+    const { columns } = await checkPayoutSource(source, { template: { ...PLAIN_TEMPLATE, creditors } });
+    const change = run({ fileName: 'message.xml', columns });
+    const message = await messageOf(rows, { change, version: answer });
+    expect(textsAt(message, `${GROUP}/OrgnlMsgNmId`)).toEqual([name]);
+  });
+
+  test('claims no version where none was kept', async () => {
+    expect(textsAt(await messageOf(rows, { change: ofMessage }), `${GROUP}/OrgnlMsgNmId`)).toEqual(['pain.001']);
   });
 
   test('is refused when another file is named, when none is there, and for a run that came from none', async () => {

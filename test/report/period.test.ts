@@ -53,6 +53,45 @@ describe('a period', async () => {
     });
   });
 
+  test('tells the time to the final state also of payments that failed or came back', async () => {
+    const sentAt = Date.UTC(2026, 0, 15, 10, 0);
+    const rows = [
+      payment(2, 'failed', { sentAt, settledAt: sentAt + 10_000 }),
+      payment(3, 'returned', { sentAt, settledAt: sentAt + 50_000 }),
+      payment(4, 'accepted', { sentAt, settledAt: null }),
+    ];
+    const [line] = await linesOf(rows);
+    expect(line).toMatchObject({ finalMs: 30_000, outcomes: { failed: 1, returned: 1, pending: 1 } });
+  });
+
+  test('tells the reasons of each corridor and of each beneficiary', async () => {
+    const one = payment(2, 'failed', { reasonCode: 'AC04' });
+    const other = { ...one, line: 3, row: { ...one.row, destinationCurrency: 'BRL' } };
+    const lines = await linesOf([one, other, refused(4)]);
+    expect(named(lines, 'corridor-reason')).toEqual([
+      'refused rows: refused E_AMOUNT',
+      'USD to BRL: failed AC04 USD',
+      'USD to MXN: failed AC04 USD',
+    ]);
+    const { beneficiaryIdentityId } = one.row;
+    expect(named(lines, 'beneficiary-reason')).toEqual([
+      'refused rows: refused E_AMOUNT',
+      `${beneficiaryIdentityId}: failed AC04 USD`,
+    ]);
+  });
+
+  test('does not tie where a reason is missing or counted twice', async () => {
+    const summaries = [await summarise(sourceOf(MARCH, { run: runOf(MARCH) }))];
+    const lines = await linesOf(MARCH);
+    for (const by of ['reason', 'corridor-reason', 'beneficiary-reason'] as const) {
+      const without = lines.filter((line) => line.by !== by || !line.name.includes('failed'));
+      expect(await periodFaults(without, summaries)).toEqual([
+        `rows failed by ${by}: 0, the reports of the runs have 1`,
+        `money failed by ${by} in USD is not that of the reports of the runs`,
+      ]);
+    }
+  });
+
   test('ties to the reports of its runs, and says where it does not', async () => {
     const summaries = await Promise.all([MARCH, APRIL].map((rows) => summarise(sourceOf(rows, { run: runOf(rows) }))));
     expect(await periodFaults(await linesOf(MARCH, APRIL), summaries)).toEqual([]);

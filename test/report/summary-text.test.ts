@@ -39,6 +39,7 @@ describe('summaryText', () => {
       'quotes proven dead  2, 0 of 2 found',
       'capabilities        payment-id-is-quote-id yes, expired-quote-refused not known',
       'overrides           none',
+      'rows in the ledger  not compared: the audit log has no hash of them',
       'audit log           empty',
       '',
     ]);

@@ -75,6 +75,7 @@ async function formatFaults(office: Office, tables: Tables): Promise<string[]> {
       await jsonFaults(office, { runId, csv, own }),
       await workbookFaults(office, runId, csv),
       await statusFaults(office, runId, csv),
+      await summaryFaults(office, runId, csv),
     ];
     faults.push(...[...csv.flatMap((row) => rowFaults(book, row)), ...others.flat()].map((one) => `${runId}: ${one}`));
   }
@@ -159,6 +160,16 @@ function isSame(text: string, cell: unknown): boolean {
   return typeof cell === 'number' ? cell === Number(text) : (cell ?? '') === text;
 }
 
+/** How many rows of each outcome the summary has. */
+async function summaryFaults({ company }: Office, runId: string, csv: readonly Cells[]): Promise<string[]> {
+  const bytes = await reportOf(company, [runId, '--format', 'summary', '--json']);
+  const { outcomes } = z.object({ outcomes: z.record(z.string(), z.int()) }).parse(JSON.parse(bytes.toString()));
+  const counted = (name: string): number => csv.filter(({ outcome }) => outcome === name).length;
+  return Object.entries(outcomes)
+    .filter(([name, rows]) => rows !== counted(name))
+    .map(([name, rows]) => `summary: ${rows} ${name}, the CSV has ${counted(name)}`);
+}
+
 /** Of each row its outcome, its payment and the amount of the file. */
 async function statusFaults({ company }: Office, runId: string, csv: readonly Cells[]): Promise<string[]> {
   const bytes = await reportOf(company, [runId, '--format', 'pain.002']);
@@ -179,7 +190,8 @@ async function statusFaults({ company }: Office, runId: string, csv: readonly Ce
 async function periodFaults({ company }: Office, debited: readonly BookEntry[]): Promise<string[]> {
   const bytes = await reportOf(company, [...ALWAYS, '--format', 'json']);
   const { lines } = periodReport.parse(JSON.parse(bytes.toString()));
-  return ['currency', 'corridor', 'beneficiary', 'run'].flatMap((by) => {
+  const others = await periodTableFaults(company, lines);
+  const sums = ['currency', 'corridor', 'beneficiary', 'run'].flatMap((by) => {
     const own = lines.filter((line) => line.by === by);
     return (['debited', 'arrived'] as const).flatMap((kind) => {
       const wanted = sumsOf(debited, kind === 'debited' ? 'source' : 'destination');
@@ -190,4 +202,33 @@ async function periodFaults({ company }: Office, debited: readonly BookEntry[]):
       return found === expected ? [] : [`period, ${kind} by ${by}: ${found}, the book has ${expected}`];
     });
   });
+  return [...sums, ...others];
+}
+
+type PeriodLines = z.infer<typeof periodReport>['lines'];
+
+/** The period's CSV, workbook and summary against its JSON: the same lines with the same money. */
+async function periodTableFaults(company: Company, lines: PeriodLines): Promise<string[]> {
+  const csv: Record<string, string>[] = parse(await reportOf(company, [...ALWAYS, '--format', 'csv']), {
+    columns: true,
+  });
+  const sheets = [...(await sheetsOf(await reportOf(company, [...ALWAYS, '--format', 'xlsx']))).values()].slice(1);
+  const workbook = sheets.flatMap(([head = [], ...rows]) =>
+    rows.map((cells) => Object.fromEntries(head.map((name, at) => [String(name), cells[at]]))),
+  );
+  const summary = (await reportOf(company, [...ALWAYS, '--format', 'summary'])).toString();
+  if (csv.length !== lines.length || workbook.length !== lines.length)
+    return [`period: ${lines.length} lines in the JSON, ${csv.length} in the CSV, ${workbook.length} in the workbook`];
+  const faults = lines.flatMap(({ by, name, debited, arrived }, at) =>
+    (['debited', 'arrived'] as const).flatMap((kind) => {
+      const [one, ...more] = kind === 'debited' ? debited : arrived;
+      const wanted = more.length > 0 ? '' : (one?.amount ?? '');
+      return [csv[at]?.[kind], workbook[at]?.[kind]].flatMap((found) =>
+        isSame(wanted, found === '' ? undefined : found)
+          ? []
+          : [`period, ${kind} of ${by} ${name}: ${String(found)}, not ${wanted}`],
+      );
+    }),
+  );
+  return summary.includes('does it tie?') ? faults : [...faults, 'period: its summary does not say whether it ties'];
 }

@@ -5,7 +5,15 @@ import type { Payout } from '../../src/payout.ts';
 import { purgeRun } from '../../src/runs/after/purge.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { armOn, joinSeason, joinTogether } from '../ledger/recovery-desk.ts';
-import { allRows, freshRows, movePayout, payingRun, readPayout, recordRows } from '../ledger/test-ledger.ts';
+import {
+  allRows,
+  freshRows,
+  movePayout,
+  payingRun,
+  readPayout,
+  recordRows,
+  reportDeps,
+} from '../ledger/test-ledger.ts';
 import { newId, only, useHosts } from './hosts-desk.ts';
 
 /* The eighth attack: what a closed season, a lost host and a yes of the service come to together. */
@@ -46,7 +54,7 @@ describe('a purge while the season is closed', () => {
     expect((await hosts.desk.ledger.state.season()).open).toBe(false);
     // The nightly schedule removes what is old enough, before people have come to write the host off.
     const order = { actor: 'schedule nightly', olderThanMs: 0 };
-    const purged = await purgeRun({ ledger: hosts.desk.ledger, config: { reportDir: hosts.folder } }, runId, order);
+    const purged = await purgeRun(reportDeps(hosts.desk.ledger, hosts.folder), runId, order);
     expect.soft(purged).not.toBe('purged');
     await hosts.loseHost();
     expect(await releaseHalt({ ledger: hosts.desk.ledger }, 'anna')).toBe('proposed');

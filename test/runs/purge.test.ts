@@ -1,16 +1,20 @@
 import { createHash } from 'node:crypto';
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import type { PayoutState } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
+import { summaryJson } from '../../src/report/document.ts';
+import { readPublicKeys } from '../../src/report/signing/signing-key.ts';
+import { verifySigned } from '../../src/report/signing/verify.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
 import { purgeRuns } from '../../src/runs/after/purge.ts';
 import { summariseRun, writeReport } from '../../src/runs/after/report.ts';
 import { cancelRun } from '../../src/runs/decide/control.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { readRun } from '../../src/runs/read-run.ts';
+import { PRIVATE_KEY, SIGNING_KEY } from '../report/signed-reports.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 import { armPayout, loseQuote, movePayout, recordRun, rowAt } from './recorded-run.ts';
@@ -116,6 +120,40 @@ describe('a run that is final', () => {
     const refusal: unknown = await summariseRun(app, runId).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(Refusal);
     expect((refusal as Refusal).remedy).toContain(reportHashes[0]?.csv);
+  });
+
+  test('keeps a signed summary without rows that proves itself, in the place of its reports and their signatures', async () => {
+    await app.close();
+    app = await openTestApp(server.url, { PAYRUN_SIGNING_KEY: PRIVATE_KEY });
+    const runId = await finalRun();
+    const { outcomes, totals } = summaryJson(await summariseRun(app, runId));
+    expect(await purgeRuns(app, ORDER)).toEqual([{ runId, result: 'purged' }]);
+    const folder = app.config.reportDir;
+    expect(readdirSync(folder).toSorted()).toEqual([`${runId}.summary.json`, `${runId}.summary.sig`]);
+    const text = readFileSync(join(folder, `${runId}.summary.json`), 'utf8');
+    const { reportHashes: versions } = await readRun(app, runId);
+    expect(JSON.parse(text)).toMatchObject({ runId, outcomes, totals, versions, faults: [] });
+    for (const gone of [rowAt(2).beneficiaryIdentityId, 'INV-', 'quote-r1', 'BAD 5']) expect(text).not.toContain(gone);
+    const keys = readPublicKeys(SIGNING_KEY.pem);
+    expect(await verifySigned(folder, keys)).toMatchObject({ proven: [`${runId}.summary.json`], findings: [] });
+    writeFileSync(join(folder, `${runId}.summary.json`), text.replace('"paid":2', '"paid":3'));
+    const [finding] = (await verifySigned(folder, keys)).findings;
+    expect(finding).toContain(`${runId}.summary.json: it is not what was signed`);
+  });
+
+  test('keeps its signatures where no summary is signed', async () => {
+    const runId = await finalRun();
+    writeFileSync(join(app.config.reportDir, `${runId}.v1.sig`), 'a signature');
+    await purgeRuns(app, ORDER);
+    expect(readdirSync(app.config.reportDir).toSorted()).toEqual([`${runId}.summary.json`, `${runId}.v1.sig`]);
+  });
+
+  test('whose rows were half gone before a summary was written gets none', async () => {
+    const runId = await finalRun();
+    expect(await app.ledger.purging.begin(runId, 0)).toBe('purging');
+    await app.ledger.purging.rows(runId, [[{ line: 2, referenceHash: null }]]);
+    await purgeRuns(app, ORDER);
+    expect(readdirSync(app.config.reportDir)).toEqual([]);
   });
 
   test('is not purged twice, and a purge that broke off is carried on', async () => {

@@ -26,6 +26,7 @@ function actOf(route: Route): Act | 'public' | undefined {
 /** They note who took them on the audit log; nothing else that is only looked at leaves a trace. */
 const NOTED = [
   'GET /runs/:run/changes',
+  'GET /runs/:run/changes.csv',
   'GET /runs/:run/report',
   'GET /runs/:run/printed',
   'GET /runs/:run/reports/:file',

@@ -50,6 +50,7 @@ export const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'GET /runs/:run/printed': 'read',
   'GET /runs/:run/reports/:file': 'read',
   'GET /runs/:run/changes': 'read',
+  'GET /runs/:run/changes.csv': 'read',
   'GET /runs/:run/retry-file': 'read',
   'GET /runs/:run/approve': 'approve',
   'GET /runs/:run/approve/totals.csv': 'approve',

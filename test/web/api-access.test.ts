@@ -24,6 +24,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   'GET /runs/:run/payouts/:line': 'read',
   'GET /runs/:run/report': 'read',
   'GET /runs/:run/reports/:file': 'read',
+  'GET /runs/:run/changes': 'read',
   'GET /runs/:run/retry-file': 'read',
   'GET /period': 'read',
   'POST /reconcile': 'submit',
@@ -89,7 +90,7 @@ function routesOf(tree: string): string[] {
 }
 
 /** They note who took them on the audit log, and are never asked for by HEAD. */
-const NOTED = ['report', 'reports/v1.csv', 'retry-file', '/period'];
+const NOTED = ['report', 'reports/v1.csv', 'changes', 'retry-file', '/period'];
 
 /** An address of the route; nothing there is named so. */
 function addressOf(route: string): { method: string; path: string } {

@@ -69,6 +69,7 @@ const COUNTERPARTS: Readonly<Record<string, readonly string[] | null>> = {
 const DOWNLOADS: Readonly<Record<string, string>> = {
   'GET /runs/:run/report': 'GET /runs/:run/report',
   'GET /runs/:run/reports/:file': 'GET /runs/:run/reports/:file',
+  'GET /runs/:run/changes.csv': 'GET /runs/:run/changes',
   'GET /runs/:run/retry-file': 'GET /runs/:run/retry-file',
   'GET /runs.csv': 'GET /runs',
   'GET /runs/:run/history.csv': 'GET /runs/:run/events',

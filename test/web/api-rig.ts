@@ -80,7 +80,7 @@ export async function openApiRig(
     return caller({ authorization: `Bearer ${made.bearer}` }, true);
   }
 
-  return { ...rig, document, seen, person, program, stranger: caller({}, false) };
+  return { ...rig, visit: rig.person, document, seen, person, program, stranger: caller({}, false) };
 }
 
 async function ask(

@@ -172,10 +172,13 @@ describe('each operation answers as the served document says', () => {
     const written = await key.call('GET', `/runs/${runId}/reports/v1.csv`);
     expect(written.text).toBe(readFileSync(join(app.config.reportDir, `${runId}.v1.csv`), 'utf8'));
     expect((await key.call('GET', `/runs/${runId}/reports/v1.json`)).json).toMatchObject({ runId });
+    expect((await key.call('GET', `/runs/${runId}/changes`)).json).toEqual({ since: 1, version: 1, changes: [] });
     expect((await key.call('GET', `/runs/${runId}/reports/v2.csv`)).status).toBe(404);
     expect((await key.call('GET', `/runs/${runId}/reports/..%2Fv1.csv`)).status).toBe(400);
     expect(await downloads(app)).toEqual(
-      ['csv', 'json', 'summary', 'retry-file', 'v1.csv', 'v1.json'].map((what) => `${KEY} ${runId} ${what}`),
+      ['csv', 'json', 'summary', 'retry-file', 'v1.csv', 'v1.json', 'changes v1 to v1'].map(
+        (what) => `${KEY} ${runId} ${what}`,
+      ),
     );
   });
 
@@ -190,7 +193,11 @@ describe('each operation answers as the served document says', () => {
     const period = await key.call('GET', always);
     expect(period.json).toMatchObject({ ties: true, runs: [runId], leftOut: [], earlier: [] });
     expect(period.json).toMatchObject({
-      lines: [{ by: 'currency', name: 'USD', rows: 3 }, {}, {}, {}, {}, {}, { by: 'run', name: runId, rows: 3 }],
+      lines: [
+        { by: 'currency', name: 'USD', rows: 3 },
+        ...Array.from({ length: 7 }, () => ({})),
+        { by: 'run', name: runId, rows: 3 },
+      ],
     });
     const table = await key.call('GET', `${always}&format=csv`);
     expect(table.text).toMatch(/^by,name,currency,rows,.*\r\ncurrency,USD,USD,3,2,/);

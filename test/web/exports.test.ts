@@ -6,6 +6,7 @@ import { beneficiaryRows } from '../../src/web/runs/table-rows.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { COST_TABLES, stoppedRows } from '../../src/web/uploads/table-rows.ts';
 import { camtXml } from '../intake/camt-message.ts';
+import { cellsOf, HAS_LIBRE_OFFICE, readByLibreOffice } from '../report/libre-office.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { fillNaughty } from './naughty-site.ts';
 import { addressOf, openWholeSite, type Route, routesOf } from './whole-site.ts';
@@ -61,6 +62,7 @@ const HOLD: Readonly<Record<Route, number>> = {
   'GET /runs/:run/outcomes.csv': 0,
   'GET /runs/:run/tie.csv': 0,
   'GET /runs/:run/reports.csv': 0,
+  'GET /runs/:run/changes.csv': 0,
   'GET /runs/:run/approve/totals.csv': 0,
   'GET /runs/:run/approve/beneficiaries.csv': 0,
   'GET /runs/:run/report': NAUGHTY.length,
@@ -114,10 +116,12 @@ test('no cell that a spreadsheet would run is in any table that can be had', asy
   const cookie = `${SESSION_COOKIE}=${await startSession(app, 'ada')}`;
   const exports = routesOf(web).filter((route) => /^GET .*(\.csv|\/report|:file|retry-file)$/.test(route));
   expect(exports.toSorted()).toEqual([...Object.keys(HOLD), ...NO_TABLE].toSorted());
+  const texts = new Map<string, string>();
   for (const route of Object.keys(HOLD)) {
     const { path } = addressOf(route, names);
     const answer = await fetch(base + path, { headers: { cookie } });
     const text = await answer.text();
+    texts.set(`t${texts.size}`, text);
     expect(`${route} ${answer.status}`).toBe(`${route} 200`);
     const cells: string[] = parse(text, { relax_column_count: true, bom: true }).flat();
     expect({ route, run: cells.filter(isRun) }).toEqual({ route, run: [] });
@@ -151,4 +155,10 @@ test('no cell that a spreadsheet would run is in any table that can be had', asy
       .filter((cell: string) => /^'|;\s*'|\\u[0-9a-f]{4}/.test(cell)),
   );
   expect(words.size).toBeGreaterThanOrEqual(written.length / 2);
+  if (!HAS_LIBRE_OFFICE) return;
+  for (const [name, { asText, asRun }] of readByLibreOffice(texts)) {
+    const written = cellsOf(texts.get(name) ?? '');
+    expect({ name, rows: asRun.length, cells: asText }).toEqual({ name, rows: written.length, cells: written });
+    expect(asRun.flat().filter((cell) => cell.startsWith('='))).toEqual([]);
+  }
 });

@@ -41,6 +41,18 @@ describe('a page for paper', () => {
     expect((await anna.get(`/runs/${runId}`)).text).toContain(`href="/runs/${runId}/printed"`);
   });
 
+  test('draws money per currency, what was paid by when, and the reasons, each told in words too', async () => {
+    const { runId, anna } = await openSite();
+    const { text } = await anna.get(`/runs/${runId}/printed`);
+    expect(text).toMatch(
+      /402\.00 USD<\/p><svg class="bar"[^>]*aria-label="100\.50 USD paid, 100\.50 USD not started[^"]*"/,
+    );
+    expect(text).toContain('<h2>Payouts over time</h2>');
+    expect(text).toContain('aria-label="1 rows were paid."');
+    expect(text).toContain('aria-label="100.50 USD left."');
+    expect(text).toMatch(/<svg class="chart"[^>]*aria-label="1: [^"]*E_AMOUNT[^"]*"/);
+  });
+
   test('says how it stands to the versions that were written', async () => {
     const { app, runId, anna } = await openSite();
     await writeReport(app, runId);

@@ -56,7 +56,7 @@ describe('a run that ended long ago', () => {
     const done = await ada.post(`/runs/${runId}/purge`, { olderThan: '400d' });
     expect([done.status, done.headers.get('location')]).toEqual([303, `/runs/${runId}`]);
     expect(await app.ledger.runs.row(runId, 2)).toBeUndefined();
-    expect(readdirSync(app.config.reportDir)).toEqual([]);
+    expect(readdirSync(app.config.reportDir)).toEqual([`${runId}.summary.json`]);
     expect(await purgesOf(app)).toEqual([`ada ${runId}`]);
     const { text } = await ada.get(`/runs/${runId}`);
     expect(text).toContain('Rows removed');

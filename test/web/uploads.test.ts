@@ -338,7 +338,14 @@ describe('an uploaded file', () => {
       ...app,
       settings: NO_WEB_SETTINGS,
       identities: {
-        check: async () => ({ problems: [found], problemsTotal: 1, problemGroups: [], refused: 1, warnings: [] }),
+        check: async () => ({
+          problems: [found],
+          problemsTotal: 1,
+          problemGroups: [],
+          refused: 1,
+          warnings: [],
+          acceptedHash: null,
+        }),
         judge: (row: PayoutRow) => row,
       },
     };

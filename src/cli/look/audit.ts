@@ -4,6 +4,7 @@ import { type AuditRecord, headText, readEntry } from '../../audit/entry.ts';
 import { type AuditVerdict, parseHead, verifyAudit } from '../../audit/verify.ts';
 import { rfc3339 } from '../../clock.ts';
 import { exportAudit } from '../../runs/audit-export.ts';
+import { runsForAudit } from '../../runs/safety/sealed-runs.ts';
 import { columnsLine } from '../columns.ts';
 import { command } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -38,8 +39,7 @@ const verifyCommand = ledgerCommand(
     examples: ['payrun audit verify --head 12:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
   },
   async ({ ledger }, { head: known = null, codedFrom = null, json }) => {
-    const hasRuns = (await ledger.runs.list()).length > 0;
-    const verdict = await verifyAudit(ledger.audit, { known, hasRuns, codedFrom });
+    const verdict = await verifyAudit(ledger.audit, { known, codedFrom, ...(await runsForAudit(ledger)) });
     return tell(verdict, { json, hasKey: ledger.audit.keys !== undefined });
   },
 );

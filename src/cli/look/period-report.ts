@@ -34,7 +34,7 @@ export async function reportPeriod(
 }
 
 function summaryOf(report: PeriodReport): string {
-  const lines = report.lines.filter(({ by }) => by !== 'beneficiary' && by !== 'run');
+  const lines = report.lines.filter(({ by }) => !by.startsWith('beneficiary') && by !== 'run');
   const shown = OUTCOMES.filter((outcome) => lines.some(({ outcomes }) => outcomes[outcome] > 0));
   const table = [
     ['', '', ...shown, 'debited', 'fees', 'quoted rate', 'rate', 'with fees'],

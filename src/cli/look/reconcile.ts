@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { App } from '../../app.ts';
 import { rfc3339 } from '../../clock.ts';
-import { readStatement, type Statement } from '../../intake/statement/read-statement.ts';
+import { joinStatements, readStatement, type Statement } from '../../intake/statement/read-statement.ts';
 import { readStatementTemplate } from '../../intake/statement/template.ts';
 import { marked } from '../../report/csv.ts';
 import type { Match } from '../../report/statement/match.ts';
@@ -27,7 +27,7 @@ const SHOWN_MAX = 20;
 
 const path = z.string().min(1, 'must not be empty');
 const options = {
-  statement: ['<file>', 'the statement: camt.053 or camt.054 (.xml), or CSV', path],
+  statement: ['<files...>', 'the statements, which add up: camt.053 or camt.054 (.xml), or CSV', z.array(path).min(1)],
   template: ['<file>', 'how a CSV statement looks (docs/reconcile.md)', path.optional()],
   format: ['<format>', 'what is written of it', FORMATS, 'summary'],
   bom: 'with csv: begin with a byte order mark, by which Excel knows UTF-8',
@@ -44,7 +44,7 @@ export const reconcileCommand = command(
     options,
     help: 'It exits 0 when each payment is on the statement and nothing else is; 1 when anything is missing, different or extra.',
     examples: [
-      'payrun reconcile 20260131-k3f9xq --statement statement.xml',
+      'payrun reconcile 20260131-k3f9xq --statement january.xml february.xml --as anna',
       'payrun reconcile 20260131-k3f9xq 20260201-a81mzp --statement bank.csv --template bank.json --format csv --output open.csv',
     ],
   },
@@ -57,9 +57,11 @@ export const reconcileCommand = command(
 );
 
 async function reconcile(app: App, runIds: readonly string[], given: Options): Promise<ExitCode> {
-  const { statement: file, output, format, as: actor } = given;
+  const { statement: files, output, format, as: actor } = given;
   const template = await readStatementTemplate(given.template);
-  const statement = await readStatement(file, { template, limits: app.config.files });
+  const statements: Statement[] = [];
+  for (const file of files) statements.push(await readStatement(file, { template, limits: app.config.files }));
+  const statement = joinStatements(statements);
   const { lines, counts } = await reconcileRuns(app, runIds, statement);
   const text = textOf(lines, { given, statement, runIds, counts, now: app.clock.now() });
   await writeOut({ output, format }, text);

@@ -24,7 +24,7 @@ import { reportPeriod } from './period-report.ts';
 import { reportReadBack } from './read-back.ts';
 import { writeChanges } from './report-changes.ts';
 
-const FORMATS = ['csv', 'xlsx', 'json', 'summary', 'pain.002'] as const;
+const FORMATS = ['csv', 'xlsx', 'json', 'summary', 'pain.002', 'pdf'] as const;
 
 const options = {
   from: [
@@ -38,7 +38,7 @@ const options = {
   month: ['<month>', 'the same for one month, such as 2026-01', periodFields.month],
   format: [
     '<format>',
-    'csv, xlsx: a workbook, json with all rows, summary, or pain.002: an ISO 20022 status report (default: csv)',
+    'csv, xlsx: a workbook, json with all rows, summary, pain.002: an ISO 20022 status report, or pdf: the printed report, by Chromium where it is installed (default: csv)',
     FORMATS,
   ],
   output: ['<path>', 'write a file instead of standard output', z.string().min(1, 'must not be empty').optional()],
@@ -46,6 +46,11 @@ const options = {
     '<file>',
     'with pain.002: the payment message of the run, whose ids the report answers with',
     z.string().min(1, 'must name a file').optional(),
+  ],
+  confirmation: [
+    '<line>',
+    'with pdf: the payment confirmation for whoever was paid on this line of the file',
+    z.coerce.number('must be the line of a row').int().positive().optional(),
   ],
   bom: 'with csv: begin with a byte order mark, by which Excel knows UTF-8',
   verifyWithService: 'read every payment back from the service, and write the differences',
@@ -74,6 +79,8 @@ export const reportCommand = command(
       'payrun report --month 2026-01 --format summary',
       'payrun report 20260131-k3f9xq --verify-with-service',
       'payrun report 20260131-k3f9xq --format pain.002 --original payments.xml --output status.xml',
+      'payrun report 20260131-k3f9xq --format pdf --output report.pdf',
+      'payrun report 20260131-k3f9xq --format pdf --confirmation 2 --output confirmation.pdf',
     ],
   },
   async ({ run: runId, ...given }) => {
@@ -82,7 +89,13 @@ export const reportCommand = command(
     if (given.verifyWithService) return await verifyWithService(runId, given);
     if (given.changesSince !== undefined) return await writeChanges(runId, { ...given, since: given.changesSince });
     const wanted = { ...given, format: formatOf(given) };
-    return await withLedger((app) => report(app, runId, wanted), { tellsPlace: !isForPrograms(wanted) });
+    return await withLedger(
+      async (app) =>
+        wanted.format === 'pdf'
+          ? await writePdf(app, runId, wanted)
+          : await report(app, runId, { ...wanted, format: wanted.format }),
+      { tellsPlace: !isForPrograms(wanted) },
+    );
   },
 );
 
@@ -93,7 +106,7 @@ async function reportRuns(given: ReportOptions): Promise<ExitCode> {
     throw new Refusal('No run is named.', 'Name a run, or a period by --day, --week, --month, or --from and --to.');
   if (typeof range === 'string')
     throw new Refusal(range, 'Name one period, by --day, --week, --month, or --from and --to.');
-  if (format === 'pain.002' || format === 'summary-json') {
+  if (format === 'pain.002' || format === 'pdf' || format === 'summary-json') {
     throw new Refusal('A period has no such format.', 'Use csv, xlsx, json or summary.');
   }
   return await withLedger((app) => reportPeriod(app, range, { ...given, format }), {
@@ -110,7 +123,7 @@ async function verifyWithService(runId: string, { format, original, output, json
 }
 
 interface Wanted extends Omit<ReportOptions, 'format'> {
-  readonly format: Format;
+  readonly format: Exclude<Format, 'pdf'>;
 }
 
 async function report(app: App, runId: string, { format, output, original, bom }: Wanted): Promise<ExitCode> {
@@ -137,17 +150,40 @@ type Format = (typeof FORMATS)[number] | 'summary-json';
 function isForPrograms({ format }: { format: Format }): boolean {
   return format === 'json' || format === 'summary-json';
 }
-type PlainFormat = Exclude<Format, 'pain.002'>;
+type PlainFormat = Exclude<Format, 'pain.002' | 'pdf'>;
 
-function formatOf({ original, output, bom, json, ...given }: ReportOptions): Format {
+function formatOf({ original, confirmation, output, bom, json, ...given }: ReportOptions): Format {
   const format = given.format ?? (json ? 'json' : 'csv');
   requireTableFormat({ format, output, bom });
   if (original !== undefined && format !== 'pain.002') {
     throw new Refusal('--original is for --format pain.002.', 'Give both of them, or neither.');
   }
+  if (confirmation !== undefined && format !== 'pdf') {
+    throw new Refusal('--confirmation is for --format pdf.', 'Give both of them, or neither.');
+  }
   if (!json || format === 'json') return format;
   if (format === 'summary') return 'summary-json';
   throw new Refusal(`--json and --format ${format} exclude each other.`, 'Give one of them.');
+}
+
+/** The page for paper as a PDF; the pages are loaded by nobody else. */
+async function writePdf(
+  app: App,
+  runId: string,
+  { output, confirmation }: Pick<ReportOptions, 'output' | 'confirmation'>,
+): Promise<ExitCode> {
+  requireOwnService(app);
+  const [{ confirmationPage, reportPage }, { pdfOf }] = await Promise.all([
+    import('../../web/runs/printed-file.ts'),
+    import('./pdf.ts'),
+  ]);
+  const { html, ties } =
+    confirmation === undefined
+      ? await reportPage(app, runId)
+      : { html: await confirmationPage(app, { runId, line: confirmation }), ties: true };
+  await writeOut({ output, format: 'pdf' }, pdfOf(html));
+  if (!ties) say('THIS REPORT DOES NOT TIE: do not book from it.');
+  return ties ? EXIT.ok : EXIT.defect;
 }
 
 function tellFaults({ conservation }: ReportSummary): void {

@@ -29,6 +29,18 @@ export function layoutWords({ columns, template }: Pick<Header, 'columns' | 'tem
   ];
 }
 
+const MESSAGE = 'message:';
+
+/** The word, beside those of a layout, for the version of a payment message. */
+export function messageWord(name: string): string {
+  return `${MESSAGE}${name}`;
+}
+
+/** The version of the payment message that a run was made of; undefined where its words do not tell. */
+export function messageIn(words: readonly string[]): string | undefined {
+  return words.find((word) => word.startsWith(MESSAGE))?.slice(MESSAGE.length);
+}
+
 /** The layout that `layoutWords` told; a word that is none is passed over. */
 export function layoutOf(words: readonly string[]): Layout {
   const marks = new Map(words.flatMap((word) => pairOf(word, ':')));

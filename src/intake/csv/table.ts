@@ -9,6 +9,8 @@ const EMPTY_LINES_AT_ONCE_MAX = 4;
 
 export interface RowListener {
   header?(header: Header): void;
+  /** The file is a payment message of this version. */
+  message?(name: string): void;
   row(checked: CheckedRow): void;
   /** A problem of the file's structure that is no row's: the file is refused. */
   damage(problem: Problem): void;

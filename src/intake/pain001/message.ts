@@ -7,11 +7,17 @@ import { type MessageVersion, messageNameIn, VERSION_NAMES, versionOf } from './
 const ROOT = ['Document', 'CstmrCdtTrfInitn'];
 const TEXT_CHARACTERS_MAX = 1024;
 
+/** What walks through a message, and the version that it was found to be of. */
+interface Message {
+  readonly listener: XmlListener;
+  readonly versionName: () => string | undefined;
+}
+
 /**
  * Walks through a message and tells what it says; `leftOut` are the elements that the template does without. Throws an
  * XmlError for what is no pain.001 of a version that is read.
  */
-export function openMessage(content: Content, leftOut: ReadonlySet<string>): XmlListener {
+export function openMessage(content: Content, leftOut: ReadonlySet<string>): Message {
   const names: string[] = [];
   const treatments: Treatment[] = [];
   let version: MessageVersion | undefined;
@@ -45,7 +51,7 @@ export function openMessage(content: Content, leftOut: ReadonlySet<string>): Xml
     else if (names.length === ROOT.length) content.end();
   }
 
-  return {
+  const listener: XmlListener = {
     open(element) {
       names.push(element.local);
       text = '';
@@ -66,6 +72,7 @@ export function openMessage(content: Content, leftOut: ReadonlySet<string>): Xml
       text = '';
     },
   };
+  return { listener, versionName: () => version?.name };
 }
 
 function requireVersion(element: XmlElement): MessageVersion {

@@ -12,7 +12,8 @@ import { openMessage } from './message.ts';
 export async function* readPain001(chunks: AsyncIterable<Buffer>, { template }: Reading): RecordStream {
   const text = openTextReader('a payment message');
   const message = openContent(template);
-  const xml = openXmlReader(openMessage(message.content, template.creditors?.leftOut ?? new Set()));
+  const { listener, versionName } = openMessage(message.content, template.creditors?.leftOut ?? new Set());
+  const xml = openXmlReader(listener);
   let stop = template.creditors === null ? damaged('no template was named that says who its creditors are') : undefined;
 
   function read(bytes: Buffer, isEnd: boolean): Damage | undefined {
@@ -34,7 +35,12 @@ export async function* readPain001(chunks: AsyncIterable<Buffer>, { template }: 
     yield message.take();
   }
   if (stop === undefined) stop = read(text.end(), true);
-  yield { ...message.take(), ...(stop === undefined ? {} : { stop }) };
+  const name = versionName();
+  yield {
+    ...message.take(),
+    ...(name === undefined ? {} : { message: name }),
+    ...(stop === undefined ? {} : { stop }),
+  };
 }
 
 function damaged(found: string): Damage {

@@ -38,6 +38,11 @@ export function versionOf(namespace: string): MessageVersion | undefined {
   return VERSIONS.find(({ name }) => namespace === `${ISO_NAMESPACE}${name}`);
 }
 
+/** The version of this name, such as pain.001.001.09; undefined for another one. */
+export function versionNamed(name: string): MessageVersion | undefined {
+  return versionOf(`${ISO_NAMESPACE}${name}`);
+}
+
 /** The name of a payment message as a namespace has it, whichever version that is; undefined for anything else. */
 export function messageNameIn(namespace: string): string | undefined {
   return /(?:^|[:/])(pain\.[0-9]{3}\.[0-9]{3}\.[0-9]{2}(?:\.[a-z]{2,3}\.[0-9]{2})?)(?:\.xsd)?$/.exec(namespace)?.[1];

@@ -32,24 +32,41 @@ function digestCells({ columns, cells }: CheckedRow): string {
   return hash('sha256', JSON.stringify(['refused', ...sorted]), 'hex');
 }
 
-interface ContentHash {
+/** Rows that are added up in any order. */
+export interface ContentHash {
   add(checked: CheckedRow): void;
   /** Adds a row that is paid. */
   addRow(row: PayoutRow): void;
   digest(): string;
+  /** The same of the rows alone that are not refused. */
+  accepted(): string;
 }
 
 /** Adds up rows to a hash that tells the same rows in any order: the sum of their digests modulo 2^256. */
 export function openContentHash(): ContentHash {
+  const accepted = openSum();
+  const refused = openSum();
+  return {
+    add: (checked) => (checked.row === null ? refused.add(digestCells(checked)) : accepted.add(digestRow(checked.row))),
+    addRow: (row) => accepted.add(digestRow(row)),
+    digest: () => digestSum(accepted.rows() + refused.rows(), accepted.sum() + refused.sum()),
+    accepted: () => digestSum(accepted.rows(), accepted.sum()),
+  };
+}
+
+function openSum() {
   let rows = 0;
   let sum = 0n;
-  function addDigest(digest: string): void {
-    sum = BigInt.asUintN(CONTENT_SUM_BITS, sum + BigInt(`0x${digest}`));
-    rows++;
-  }
   return {
-    add: (checked) => addDigest(checked.row === null ? digestCells(checked) : digestRow(checked.row)),
-    addRow: (row) => addDigest(digestRow(row)),
-    digest: () => hash('sha256', `${rows} ${sum.toString(16)}`, 'hex'),
+    add(digest: string): void {
+      sum = BigInt.asUintN(CONTENT_SUM_BITS, sum + BigInt(`0x${digest}`));
+      rows++;
+    },
+    rows: () => rows,
+    sum: () => sum,
   };
+}
+
+function digestSum(rows: number, sum: bigint): string {
+  return hash('sha256', `${rows} ${BigInt.asUintN(CONTENT_SUM_BITS, sum).toString(16)}`, 'hex');
 }

@@ -29,6 +29,7 @@ export async function* tellRows<Taken>(
       yield take();
       await setImmediate();
     }
+    if (batch.message !== undefined) listener.message?.(batch.message);
     for (const damage of batch.damage ?? []) listener.damage(problemOfDamage(damage));
     if (batch.stop !== undefined && !table.isStopped()) table.stop(problemOfDamage(batch.stop));
     cutShortLine = batch.cutShortLine;

@@ -19,6 +19,15 @@ export interface Statement {
   readonly movements: readonly Movement[];
 }
 
+/** Several statements as one: names and hashes with commas between them, the movements one after the other. */
+export function joinStatements(statements: readonly Statement[]): Statement {
+  return {
+    name: statements.map(({ name }) => name).join(', '),
+    sha256: statements.map(({ sha256 }) => sha256).join(','),
+    movements: statements.flatMap(({ movements }) => movements),
+  };
+}
+
 interface StatementOptions {
   /** What it is called, and how that ends, where its path does not say. */
   readonly name?: string;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { messageIn } from '../../intake/csv/layout.ts';
 import { type Format, formatOf } from '../../intake/formats.ts';
-import { type MessageVersion, versionOf } from '../../intake/pain001/versions.ts';
+import { type MessageVersion, versionNamed, versionOf } from '../../intake/pain001/versions.ts';
 import { openPayoutSource, type PayoutSource } from '../../intake/payout-source.ts';
 import type { Run } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
@@ -19,18 +20,18 @@ export interface Original {
 /** ISO 20022's word for an id that is not there. */
 export const NOT_PROVIDED = 'NOTPROVIDED';
 
-/** For what is no payment message, or one that is not named: its version is not kept. */
+/** For what is no payment message, or one whose version was not kept: runs of earlier versions of payrun have none. */
 const STATUS_REPORT = 'pain.002.001.10';
 
 const NAMES: Readonly<Record<Format, string>> = {
   csv: 'payout file (CSV)',
   xlsx: 'payout file (XLSX)',
-  'pain.001': 'pain.001.001.09',
+  'pain.001': 'pain.001',
 };
 
 /**
- * What the run was made of. A payment message's own ids are not kept, so that they are read from the message itself, where
- * it is named; a payout file has none, and its run's id stands for them. Throws a Refusal for a message that is
+ * What the run was made of. Of a payment message its version is kept, and its own ids are not: they are read from the message
+ * itself, where it is named; a payout file has none, and its run's id stands for them. Throws a Refusal for a message that is
  * not the run's, (file refused) for one that cannot be read.
  */
 export async function originalOf(run: Run, path: string | undefined): Promise<Original> {
@@ -38,7 +39,13 @@ export async function originalOf(run: Run, path: string | undefined): Promise<Or
   if (path !== undefined) return await readOriginal(run, path);
   const id = format === 'pain.001' ? NOT_PROVIDED : run.id;
   const ids = { paymentId: id, instructionId: null };
-  return { messageName: NAMES[format], statusReport: STATUS_REPORT, messageId: id, idsOf: () => ids };
+  const version = versionNamed(messageIn(run.columns) ?? '');
+  return {
+    messageName: version?.name ?? NAMES[format],
+    statusReport: version?.statusReport ?? STATUS_REPORT,
+    messageId: id,
+    idsOf: () => ids,
+  };
 }
 
 /** The message is read twice: to see that it is the one, and beside the rows of the run. */

@@ -147,6 +147,8 @@ const SHEETS: readonly (readonly [name: string, by: Dimension])[] = [
   ['Corridors', 'corridor'],
   ['Beneficiaries', 'beneficiary'],
   ['Reasons', 'reason'],
+  ['Reasons by corridor', 'corridor-reason'],
+  ['Reasons by beneficiary', 'beneficiary-reason'],
   ['Runs', 'run'],
 ];
 

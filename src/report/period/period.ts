@@ -6,8 +6,16 @@ import { perOutcome } from '../totals.ts';
 import { inTurns, sortedInTurns } from '../turns.ts';
 import { addQuoted, type QuotedSum, quotedRateOf, rateOf } from './rates.ts';
 
-/** What rows of several runs are added up by; `reason` has those only that were not paid. */
-export const DIMENSIONS = ['currency', 'corridor', 'beneficiary', 'reason', 'run'] as const;
+/** What rows of several runs are added up by; reasons have those only that were not paid. */
+export const DIMENSIONS = [
+  'currency',
+  'corridor',
+  'beneficiary',
+  'reason',
+  'corridor-reason',
+  'beneficiary-reason',
+  'run',
+] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
 /** What rows add up to that have one name in a dimension and one currency. */
@@ -28,7 +36,7 @@ export interface PeriodLine {
   /** What arrived for one unit of what was debited: without the fees, and with them. Null where that is in several currencies. */
   readonly rate: string | null;
   readonly rateWithFees: string | null;
-  /** The mean from the payment request to the final state, in whole milliseconds; null without one. */
+  /** The mean from the payment request to the payment's present final state, whichever that is, in whole milliseconds; null without one. */
   readonly finalMs: number | null;
 }
 
@@ -122,15 +130,28 @@ function namesOf(row: Payout | RefusedRow, outcome: Outcome): (readonly [Dimensi
     const dimensions = ['currency', 'corridor', 'beneficiary'] as const;
     return [
       ...dimensions.map((by) => [by, by === 'currency' ? (row.amount?.currency ?? 'unreadable') : name] as const),
-      ['reason', `refused ${row.code}`],
+      ...reasonsOf(`refused ${row.code}`, { corridor: name, beneficiary: name }),
     ];
   }
   const { sourceCurrency, destinationCurrency, beneficiaryIdentityId, amount } = row.row;
+  const corridor = `${sourceCurrency} to ${destinationCurrency}`;
+  const of = { corridor, beneficiary: beneficiaryIdentityId };
   return [
     ['currency', amount.currency],
-    ['corridor', `${sourceCurrency} to ${destinationCurrency}`],
+    ['corridor', corridor],
     ['beneficiary', beneficiaryIdentityId],
-    ...(NOT_PAID.includes(outcome) ? [['reason', `${outcome} ${row.reasonCode ?? 'none given'}`] as const] : []),
+    ...(NOT_PAID.includes(outcome) ? reasonsOf(`${outcome} ${row.reasonCode ?? 'none given'}`, of) : []),
+  ];
+}
+
+function reasonsOf(
+  reason: string,
+  { corridor, beneficiary }: { readonly corridor: string; readonly beneficiary: string },
+): (readonly [Dimension, string])[] {
+  return [
+    ['reason', reason],
+    ['corridor-reason', `${corridor}: ${reason}`],
+    ['beneficiary-reason', `${beneficiary}: ${reason}`],
   ];
 }
 
@@ -139,6 +160,9 @@ function addPayment(
   { sourceAmount, destinationAmount, rate, fees, ...at }: Payout,
   outcome: Outcome,
 ): void {
+  if (at.sentAt !== null && at.settledAt !== null) {
+    group.final = { payments: group.final.payments + 1, ms: group.final.ms + at.settledAt - at.sentAt };
+  }
   if (outcome !== 'pending' && outcome !== 'paid') return;
   if (sourceAmount !== null) {
     addTo(group.debited, sourceAmount);
@@ -146,8 +170,6 @@ function addPayment(
   }
   if (destinationAmount !== null) addTo(group.arrived, destinationAmount);
   for (const fee of fees) addTo(group.fees, fee);
-  if (at.sentAt === null || at.settledAt === null) return;
-  group.final = { payments: group.final.payments + 1, ms: group.final.ms + at.settledAt - at.sentAt };
 }
 
 function addTo(sums: Map<string, Money>, money: Money): void {
@@ -184,9 +206,9 @@ export async function periodFaults(
   const faults = summaries
     .filter(({ ties }) => !ties)
     .map(({ facts }) => `run ${facts.run.id}: its own report does not tie`);
-  for (const by of DIMENSIONS.filter((one) => one !== 'reason')) {
+  for (const by of DIMENSIONS) {
     const own = lines.filter((line) => line.by === by);
-    for await (const [outcome] of inTurns(OUTCOMES, 1)) {
+    for await (const [outcome] of inTurns(by.endsWith('reason') ? NOT_PAID : OUTCOMES, 1)) {
       if (outcome !== undefined) faults.push(...faultsOf(own, summaries, { by, outcome }));
     }
   }

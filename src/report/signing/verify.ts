@@ -20,8 +20,8 @@ export interface Verified {
   readonly signed: readonly SignatureFile[];
 }
 
-/** A report's or an audit export's name, apart from its ending. */
-const SIGNED_NAME = /^([A-Za-z0-9-]+\.(?:v[1-9][0-9]{0,8}|audit))\.(csv|json|log|sig)$/;
+/** The name of a report, of a final summary or of an audit export, apart from its ending. */
+const SIGNED_NAME = /^([A-Za-z0-9-]+\.(?:v[1-9][0-9]{0,8}|audit|summary))\.(csv|json|log|sig)$/;
 
 /**
  * Checks reports and exports of the audit log by their signatures and these public keys: all of a folder, or one file
@@ -97,7 +97,7 @@ function signatureFault(read: SignatureFile, { keys }: Place, base: string): str
   if (key === undefined) return `it is said to be by the key ${read.keyId}, which is none of those that were given`;
   if (!key.verifies(read.text, read.signature)) return 'it was changed after it was signed';
   const { of, run = '', version = '' } = read.facts;
-  const named = of === 'report' ? `${run}.v${version}` : `${run}.audit`;
+  const named = `${run}.${of === 'report' ? `v${version}` : of === 'summary' ? 'summary' : 'audit'}`;
   return named === base ? undefined : `it was made for ${named}, and has another name now`;
 }
 

@@ -5,11 +5,8 @@ import { hashReference } from '../../intake/row/reference-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PurgedRow } from '../../ledger/runs/purging.ts';
 import type { Payout, RefusedRow } from '../../payout.ts';
-
-export interface PurgeDeps {
-  readonly ledger: Ledger;
-  readonly config: { readonly reportDir: string };
-}
+import { writeFinalSummary } from './final-summary.ts';
+import type { ReportDeps } from './report.ts';
 
 export interface PurgeOrder {
   readonly actor: string;
@@ -25,10 +22,10 @@ export interface PurgeAnswer {
 
 /**
  * Purges each run that is final and ended long enough ago: its rows, its quotes and the reports in the report folder of
- * this host go; its numbers, its events, the SHA-256 of its file and of each report stay. A purge that was interrupted is
+ * this host go, in whose place a summary without rows is written; its numbers, its events, the SHA-256 of its file and of each report stay. A purge that was interrupted is
  * carried on. What is held, under way or watched for returns is never touched (docs/operation.md).
  */
-export async function purgeRuns(deps: PurgeDeps, order: PurgeOrder): Promise<PurgeAnswer[]> {
+export async function purgeRuns(deps: ReportDeps, order: PurgeOrder): Promise<PurgeAnswer[]> {
   const answers: PurgeAnswer[] = [];
   for (const runId of await deps.ledger.runs.list()) {
     const result = await purgeRun(deps, runId, order);
@@ -38,19 +35,21 @@ export async function purgeRuns(deps: PurgeDeps, order: PurgeOrder): Promise<Pur
 }
 
 /** The same for one run: `purged`, `purged before`, or why it was left alone. */
-export async function purgeRun({ ledger, config }: PurgeDeps, runId: string, order: PurgeOrder): Promise<string> {
+export async function purgeRun(deps: ReportDeps, runId: string, order: PurgeOrder): Promise<string> {
+  const { ledger, config } = deps;
   const doubt = await findUnconfirmed(ledger, runId);
   if (doubt !== undefined) return doubt;
   const begun = await ledger.purging.begin(runId, order.olderThanMs);
   if (begun === 'purged') return 'purged before';
   if (begun !== 'purging') return begun;
+  const { sha256, isSigned } = await writeFinalSummary(deps, runId);
   const rows = await ledger.purging.rows(runId, purgedRows(ledger, runId));
-  await removeReports(config.reportDir, runId);
+  await removeReports(config.reportDir, runId, { keepsSignatures: !isSigned });
   await ledger.audit.append({
     actor: order.actor,
     action: 'run.purged',
     target: runId,
-    details: { rows: String(rows) },
+    details: { rows: String(rows), ...(sha256 === null ? {} : { summary: sha256 }) },
   });
   await ledger.purging.end(runId);
   return 'purged';
@@ -80,8 +79,15 @@ function purgedRow(row: Payout | RefusedRow): PurgedRow {
     : { line: row.line, referenceHash: null };
 }
 
-async function removeReports(folder: string, runId: string): Promise<void> {
+/** Signatures stay as long as no summary that is signed stands for them. */
+async function removeReports(
+  folder: string,
+  runId: string,
+  { keepsSignatures }: { keepsSignatures: boolean },
+): Promise<void> {
   const names = (await ifThere(readdir(folder))) ?? [];
   const own = names.filter((name) => name.startsWith(`${runId}.v`) || name.startsWith(`.${runId}.v`));
-  for (const name of own) await rm(join(folder, name), { force: true });
+  for (const name of own) {
+    if (!(keepsSignatures && name.endsWith('.sig'))) await rm(join(folder, name), { force: true });
+  }
 }

@@ -16,8 +16,13 @@ export async function reportChanges(
 ): Promise<{ readonly version: number; readonly changes: AsyncGenerator<Change, void> }> {
   const version = run.reportHashes.at(-1)?.version ?? 0;
   const older = await openVersion(folder, run, since);
-  const newer = await openVersion(folder, run, version);
-  return { version, changes: changesBetween(linesOf(older), linesOf(newer)) };
+  try {
+    const newer = await openVersion(folder, run, version);
+    return { version, changes: changesOf(older, newer) };
+  } catch (error) {
+    older.destroy();
+    throw error;
+  }
 }
 
 async function openVersion(folder: string, run: Pick<Run, 'id' | 'reportHashes'>, version: number): Promise<Readable> {
@@ -27,11 +32,22 @@ async function openVersion(folder: string, run: Pick<Run, 'id' | 'reportHashes'>
     'never-written': 'was never written',
     elsewhere: 'is not there',
     altered: 'is not the one that was written',
+    unsigned: 'has no signature',
   };
   throw new Refusal(
     `The report ${run.id}.v${version}.json ${why[copy.kind]} (${folder}).`,
     'Name a version that was written, on the host that wrote it.',
   );
+}
+
+/** Closes both once they are compared, or whoever reads the changes has enough of them. */
+async function* changesOf(older: Readable, newer: Readable): AsyncGenerator<Change, void> {
+  try {
+    yield* changesBetween(linesOf(older), linesOf(newer));
+  } finally {
+    older.destroy();
+    newer.destroy();
+  }
 }
 
 /** The interface is made when it is read: lines that come before are lost. */

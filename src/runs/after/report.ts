@@ -18,7 +18,7 @@ import { type ReportSummary, summarise } from '../../report/summary.ts';
 import { VERSION } from '../../version.ts';
 import { readOnRecord } from '../on-record.ts';
 import { readRun } from '../read-run.ts';
-import { REPORT_ENDINGS, reportPaths } from '../report-paths.ts';
+import { reportPaths } from '../report-paths.ts';
 import { weakTimesOf } from '../safety/durability-watch.ts';
 import { openReportSeals } from '../safety/report-seals.ts';
 
@@ -64,7 +64,12 @@ export async function reportableRun(deps: Pick<ReportDeps, 'ledger'>, runId: str
  * of the run's file, where that was read already. Throws what `reportableRun` throws.
  */
 export async function reportSource(deps: ReportDeps, runId: string, onRecord?: OnRecord): Promise<ReportSource> {
-  const run = await reportableRun(deps, runId);
+  return await sourceOfRun(deps, await reportableRun(deps, runId), onRecord);
+}
+
+/** The same of a run as it was read, whatever its state. */
+export async function sourceOfRun(deps: ReportDeps, run: Run, onRecord?: OnRecord): Promise<ReportSource> {
+  const { id: runId } = run;
   const record = onRecord ?? (await readOnRecord(deps.ledger, [runId])).get(runId);
   const { disproved } = await deps.ledger.state.read();
   const seals = await openReportSeals(deps, run);
@@ -124,10 +129,11 @@ export async function writeReport(
 async function writeInTurn(deps: ReportDeps, runId: string, folder: string): Promise<WrittenReport> {
   const run = await readRun(deps, runId);
   const there = await reportPaths(folder, run);
-  if (there.length === REPORT_ENDINGS.length && run.reportedChanges === run.changes) {
+  const isThere = ['.csv', '.json'].every((ending) => there.some((path) => path.endsWith(ending)));
+  if (isThere && run.reportedChanges === run.changes) {
     const summary = await summariseRun(deps, runId);
     await signReport(deps, { run, folder, auditHead: summary.facts.auditHead });
-    return { summary, paths: there };
+    return { summary, paths: await reportPaths(folder, run) };
   }
   deps.at('C17');
   const version = run.reportVersion + 1;
@@ -137,10 +143,11 @@ async function writeInTurn(deps: ReportDeps, runId: string, folder: string): Pro
     reportVersion: String(written.version),
     [reportHashField(written.version)]: `${written.sha256.csv} ${written.sha256.json}`,
   });
-  const { summary, paths } = written;
+  const { summary } = written;
   const reported = await readRun(deps, runId);
   const auditHead = headText(await deps.ledger.audit.append(reportedAct(written, runId)));
   await signReport(deps, { run: reported, folder, auditHead });
+  const paths = await reportPaths(folder, reported);
   return { summary: { ...summary, facts: { ...summary.facts, run: reported, reports: paths } }, paths };
 }
 

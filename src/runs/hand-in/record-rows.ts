@@ -1,5 +1,6 @@
 import { duplicateKey } from '../../intake/row/duplicate-key.ts';
 import { hashReference } from '../../intake/row/reference-hash.ts';
+import type { ContentHash } from '../../intake/row/row-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { refusedFields, rowFields } from '../../ledger/payouts/record.ts';
 import type { RowRecord } from '../../ledger/runs/recording.ts';
@@ -24,11 +25,18 @@ export interface RecordDeps {
 interface Batch {
   readonly batch: readonly (PayoutRow | RefusedRow)[];
   readonly maxCostDriftBp: bigint | undefined;
+  /** Is told of the rows that are not refused. */
+  readonly accepted: Pick<ContentHash, 'addRow'>;
 }
 
 /** Records a batch of rows as they are judged. Throws a Refusal (unavailable) where Redis restarted meanwhile. */
-export async function recordRows(deps: RecordDeps, runId: string, { batch, maxCostDriftBp }: Batch): Promise<void> {
+export async function recordRows(
+  deps: RecordDeps,
+  runId: string,
+  { batch, maxCostDriftBp, accepted }: Batch,
+): Promise<void> {
   const judged = batch.map((row) => ('reference' in row ? (deps.identities?.judge(row) ?? row) : row));
+  for (const row of judged) if ('reference' in row) accepted.addRow(row);
   const limits = await costLimits(deps, judged, maxCostDriftBp);
   const { seals } = deps.ledger;
   const records = judged.map((row, index) => {

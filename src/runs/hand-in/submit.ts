@@ -4,6 +4,7 @@ import type { ApprovalRules } from '../../config/approval.ts';
 import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../intake/check-file.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import { readPayoutFile } from '../../intake/read-file.ts';
+import { openContentHash } from '../../intake/row/row-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { planFields, stageFields } from '../../ledger/runs/run-record.ts';
 import type { Notifier } from '../../notify/notifier.ts';
@@ -87,7 +88,11 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
   if (await isUnrecorded(deps, id, { path: submission.path, checked })) {
     await requireSeason(deps);
     const by = isFresh ? byOf(submission) : await byOnRecord(deps, id, submission);
-    await recordRun(deps, id, { submission, checked, by });
+    const acceptedHash = await recordRun(deps, id, { submission, checked, by });
+    // The service's list of identities may have become another one since the file was checked.
+    if (acceptedHash !== checked.acceptedHash) {
+      await deps.ledger.audit.append(entryOf({ id, isNew: false }, { ...checked, acceptedHash }, submission));
+    }
   }
   await releaseRun(deps, id, submission);
   return { kind: 'submitted', run: await readRun(deps, id), isNew, checked };
@@ -95,11 +100,11 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
 
 function entryOf(
   { id, isNew }: Pick<Claimed, 'id' | 'isNew'>,
-  { sha256: fileSha256, contentHash, rows }: CheckedFile,
+  { sha256: fileSha256, contentHash, acceptedHash, rows }: CheckedFile,
   { actor, dropper, stages, maxCostDriftBp }: Submission,
 ): AuditAct {
   const dropped: Record<string, string> = dropper === undefined ? {} : { droppedBy: dropper };
-  const details = { fileSha256, contentHash, rows: String(rows), ...dropped };
+  const details = { fileSha256, contentHash, acceptedHash, rows: String(rows), ...dropped };
   if (!isNew) return { actor, action: 'run.attached', target: id, details };
   const bound: Record<string, string> = maxCostDriftBp === undefined ? {} : { maxCostDriftBp: String(maxCostDriftBp) };
   return { actor, action: 'run.submitted', target: id, details: { ...details, ...bound, ...planDetails(stages) } };
@@ -132,13 +137,14 @@ export async function checkSubmission(
     ...submission.intake,
   });
   if (identities === undefined || isRefused(checked, submission)) return checked;
-  const { problems, problemsTotal, problemGroups, refused, warnings } = await identities.check(
+  const { problems, problemsTotal, problemGroups, refused, warnings, acceptedHash } = await identities.check(
     submission.path,
     checked,
   );
   return {
     ...checked,
     valid: checked.valid - refused,
+    acceptedHash: acceptedHash ?? checked.acceptedHash,
     problems: [...checked.problems, ...problems].slice(0, checked.reading.limits.problemsMax),
     problemsTotal: checked.problemsTotal + problemsTotal,
     problemGroups: [...checked.problemGroups, ...problemGroups],
@@ -264,13 +270,15 @@ async function isRecorded(deps: SubmitDeps, run: Run): Promise<boolean> {
   return lastLine > 0 && recorded === run.rows;
 }
 
+/** Gives the hash of the rows that were accepted. */
 async function recordRun(
   deps: SubmitDeps,
   runId: string,
   file: { submission: Submission; checked: CheckedFile; by: OnRecord },
-): Promise<void> {
+): Promise<string> {
   const { runs } = deps.ledger;
   const inFlight: Promise<void>[] = [];
+  const accepted = openContentHash();
   const currencies = new Set<string>();
   const stages = openStageEnds(file.by.stagePlan, file.checked.rows);
   let lastLine = 1;
@@ -282,7 +290,7 @@ async function recordRun(
         currencies.add(row.sourceCurrency).add(row.destinationCurrency);
       }
       if (inFlight.length >= BATCHES_IN_FLIGHT_MAX) await inFlight.shift();
-      const recording = recordRows(deps, runId, { batch, maxCostDriftBp: file.by.maxCostDriftBp });
+      const recording = recordRows(deps, runId, { batch, accepted, maxCostDriftBp: file.by.maxCostDriftBp });
       // It is awaited later, and may fail while the next batch is read.
       recording.catch(() => {});
       inFlight.push(recording);
@@ -305,6 +313,7 @@ async function recordRun(
     ...(await sealOfRun(deps, runId, { ...file, lastLine })),
   });
   if (!isNoted) throw refuseRestarted();
+  return accepted.digest();
 }
 
 /** Lets a run that is recorded be paid, now or at its time; one that was released before is only woken. */

@@ -15,7 +15,7 @@ import { addControlOperations } from './runs/control.ts';
 import { addPayoutOperations } from './runs/payouts.ts';
 import { addPeriodOperation } from './runs/period.ts';
 import { addReconcileOperation } from './runs/reconcile.ts';
-import { addReportOperations } from './runs/reports.ts';
+import { addChangesOperation, addReportOperations } from './runs/reports.ts';
 import { addRowOperations } from './runs/rows.ts';
 import { addRunOperations } from './runs/runs.ts';
 import { addSearchOperation } from './runs/search.ts';
@@ -35,6 +35,7 @@ export async function addApi(web: Web, deps: WebDeps): Promise<void> {
       addRowOperations(api, deps);
       addSearchOperation(api, deps);
       addReportOperations(api, deps);
+      addChangesOperation(api, deps);
       addPeriodOperation(api, deps);
       addReconcileOperation(api, deps);
       addControlOperations(api, deps);

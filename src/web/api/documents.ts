@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DECISIONS, OUTCOMES, type Outcome, PAYOUT_STATES, RUN_STATES } from '../../payout.ts';
 import type { RunDocument, summaryJson, TotalDocument } from '../../report/document.ts';
 import type { ReportRow } from '../../report/row.ts';
+import { ROW_VERDICTS } from '../../report/signing/file-hashes.ts';
 import type { Story } from '../../runs/story.ts';
 
 /*
@@ -97,8 +98,10 @@ const summaryMembers = {
   hashes: z.object({
     file: z.string(),
     approved: z.array(z.string()),
-    rowsHandedIn: z.string().nullable(),
-    rowsInLedger: z.string().nullable(),
+    rowsHandedIn: text,
+    rowsAccepted: text,
+    rowsInLedger: text,
+    rows: z.enum(ROW_VERDICTS).describe('Whether the rows in the ledger are those that were accepted'),
   }),
   faults: z.array(z.string()),
 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type AuditVerdict, type KnownHead, parseHead, verifyAudit } from '../../audit/verify.ts';
+import { runsForAudit } from '../../runs/safety/sealed-runs.ts';
 import { Problem } from '../problem.ts';
 import type { WebDeps } from '../web.ts';
 
@@ -13,13 +14,12 @@ export const headGiven = z
 
 /** Reads the whole log, for one person at a time. Throws a Problem (503) while it is read for somebody else. */
 export function openVerifier({ app }: WebDeps): (head: KnownHead | null) => Promise<AuditVerdict> {
-  const { audit, runs } = app.ledger;
   let isBusy = false;
   return async (head) => {
     if (isBusy) throw new Problem(503, 'The log is being verified for somebody else.', 'Try again in a moment.');
     isBusy = true;
     try {
-      return await verifyAudit(audit, { known: head, hasRuns: (await runs.list()).length > 0 });
+      return await verifyAudit(app.ledger.audit, { known: head, ...(await runsForAudit(app.ledger)) });
     } finally {
       isBusy = false;
     }

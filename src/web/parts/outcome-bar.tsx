@@ -43,10 +43,15 @@ export function OutcomeBar({ outcomes, hrefOf }: BarProps) {
   );
 }
 
-/** The bar alone; who listens hears the counts. */
-export function Bar({ outcomes }: Pick<BarProps, 'outcomes'>) {
+interface BarAloneProps extends Pick<BarProps, 'outcomes'> {
+  /** How much an outcome has, in words; a count unless given. */
+  readonly wordsOf?: (outcome: Outcome) => string;
+}
+
+/** The bar alone; who listens hears how much each outcome has. */
+export function Bar({ outcomes, wordsOf = (outcome) => shownCount(outcomes[outcome]) }: BarAloneProps) {
   const parts = barParts(outcomes);
-  const words = parts.map(({ outcome }) => `${shownCount(outcomes[outcome])} ${OUTCOME_WORDS[outcome]}`).join(', ');
+  const words = parts.map(({ outcome }) => `${wordsOf(outcome)} ${OUTCOME_WORDS[outcome]}`).join(', ');
   return (
     <svg
       class="bar"

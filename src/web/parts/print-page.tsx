@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import type { ComponentChildren } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { SANDBOX_NAME } from '../../config/config.ts';
+import type { Zone } from '../../zone.ts';
 import type { WebDeps } from '../web.ts';
 import { ZoneContext } from './time.tsx';
 
@@ -11,11 +12,15 @@ interface PrintContent {
 }
 
 /** Answers with a page for paper: no menu, no form and no script. */
-export function sendPrintPage(
-  reply: FastifyReply,
-  { app, zone }: WebDeps,
+export function sendPrintPage(reply: FastifyReply, { app, zone }: WebDeps, content: PrintContent): FastifyReply {
+  return reply.type('text/html; charset=utf-8').send(printPage(content, { zone, serviceName: app.serviceName }));
+}
+
+/** The page as HTML, whose styles lie below `/static/`. */
+export function printPage(
   { title, body }: PrintContent,
-): FastifyReply {
+  { zone, serviceName }: { readonly zone: Zone; readonly serviceName: string },
+): string {
   const page = (
     <html lang="en">
       <head>
@@ -30,11 +35,11 @@ export function sendPrintPage(
       <body class="printed">
         <main id="content" class="container-xl">
           <h1>{title}</h1>
-          {app.serviceName === SANDBOX_NAME ? <p class="halt px-3 py-2 text-center">Sandbox: no money moved.</p> : null}
+          {serviceName === SANDBOX_NAME ? <p class="halt px-3 py-2 text-center">Sandbox: no money moved.</p> : null}
           <ZoneContext.Provider value={zone}>{body}</ZoneContext.Provider>
         </main>
       </body>
     </html>
   );
-  return reply.type('text/html; charset=utf-8').send(`<!doctype html>\n${renderToString(page)}`);
+  return `<!doctype html>\n${renderToString(page)}`;
 }

@@ -23,8 +23,10 @@ const TABLES: readonly (readonly [by: Dimension, caption: string, head: string])
   ['currency', 'By currency', 'Currency'],
   ['corridor', 'By corridor', 'Corridor'],
   ['reason', 'Why rows were not paid', 'Reason'],
+  ['corridor-reason', 'Why rows were not paid, by corridor', 'Corridor and reason'],
   ['run', 'By run: together these are the tables above', 'Run'],
   ['beneficiary', 'By beneficiary', 'Beneficiary'],
+  ['beneficiary-reason', 'Why rows were not paid, by beneficiary', 'Beneficiary and reason'],
 ];
 
 /** What the runs of a period add up to, and what is still open from before it. */

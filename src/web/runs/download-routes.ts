@@ -1,8 +1,5 @@
 import { z } from 'zod';
 import { rfc3339 } from '../../clock.ts';
-import type { Run } from '../../payout.ts';
-import { Refusal } from '../../refusal.ts';
-import { changesCsv } from '../../report/changes.ts';
 import { marked, reportCsv } from '../../report/csv.ts';
 import { reportJson } from '../../report/json.ts';
 import type { ReportSource } from '../../report/source.ts';
@@ -10,7 +7,7 @@ import { summarise } from '../../report/summary.ts';
 import { summaryText } from '../../report/summary-text.ts';
 import { reportXlsx } from '../../report/xlsx/report-xlsx.ts';
 import { reportSource } from '../../runs/after/report.ts';
-import { reportChanges } from '../../runs/after/report-changes.ts';
+import { signedVersions } from '../../runs/after/report-copy.ts';
 import { findRetryRows } from '../../runs/after/retry-file.ts';
 import { sendDownload, sendTable } from '../download.ts';
 import { sendPrintPage } from '../parts/print-page.tsx';
@@ -29,16 +26,12 @@ const FORMATS = {
 } as const;
 
 /** Tables of the page of a run. */
-const TABLES = { outcomes: outcomeRows, tie: tieRows, reports: reportRows };
+const TABLES = { outcomes: outcomeRows, tie: tieRows };
 
 const bom = z.stringbool().default(false);
 const formats = z.enum(['csv', 'xlsx', 'json', 'summary']).default('csv');
 const nowAs = { ...ofRun, querystring: z.strictObject({ format: formats, bom }) };
 const againAs = { ...ofRun, querystring: z.strictObject({ format: z.enum(['csv', 'xlsx']).default('csv'), bom }) };
-const sinceVersion = {
-  ...ofRun,
-  querystring: z.strictObject({ since: z.coerce.number('must be a number').int().min(1).default(1) }),
-};
 const ofCopy = { params: ofRun.params.extend({ file: z.string().regex(COPY_NAME) }) };
 
 /** What can be taken away of a run. Who took a report or a retry file stands on the audit log before the first byte goes. */
@@ -71,15 +64,6 @@ export function addDownloadRoutes(web: Web, deps: WebDeps): void {
     return sendDownload(reply.headers(latestLink(run, { file, below: '' })), copy);
   });
 
-  web.get('/runs/:run/changes', { ...noted, schema: sinceVersion }, async (request, reply) => {
-    const run = await findRun(deps, request.params.run);
-    const { since } = request.query;
-    const { version, changes } = await changesFor(deps, run, since);
-    await noteDownload(deps, request, { runId: run.id, what: `changes v${since} to v${version}` });
-    const name = `${run.id}.v${since}-v${version}.changes`;
-    return sendDownload(reply, { name, ending: 'csv', content: changesCsv(changes) });
-  });
-
   web.get('/runs/:run/retry-file', { ...noted, schema: againAs }, async (request, reply) => {
     const { id } = await findRun(deps, request.params.run);
     const found = await findRetryRows(app, id);
@@ -103,20 +87,16 @@ export function addDownloadRoutes(web: Web, deps: WebDeps): void {
     return sendTable(reply, `${id}.history`, [['time', 'event', 'by', 'reason'], ...rows]);
   });
 
+  web.get('/runs/:run/reports.csv', { config, schema: ofRun }, async (request, reply) => {
+    const run = await findRun(deps, request.params.run);
+    return sendTable(reply, `${run.id}.reports`, reportRows(run, await signedVersions(app.config.reportDir, run)));
+  });
+
   for (const [table, rowsOf] of Object.entries(TABLES)) {
     web.get(`/runs/:run/${table}.csv`, { config, schema: ofRun }, async (request, reply) => {
       const run = await findRun(deps, request.params.run);
       return sendTable(reply, `${run.id}.${table}`, rowsOf(run));
     });
-  }
-}
-
-async function changesFor({ app }: WebDeps, run: Run, since: number): ReturnType<typeof reportChanges> {
-  try {
-    return await reportChanges(app.config.reportDir, run, since);
-  } catch (error) {
-    if (error instanceof Refusal) throw new Problem(404, error.message, error.remedy);
-    throw error;
   }
 }
 

@@ -7,8 +7,8 @@ import type { Download } from '../download.ts';
 import { Problem } from '../problem.ts';
 import type { WebDeps } from '../web.ts';
 
-/** The name of a report that was written, below its run: `v2.csv`. */
-export const COPY_NAME = /^v[1-9][0-9]{0,8}\.(csv|json)$/;
+/** The name of a report that was written, or of its signature, below its run: `v2.csv`. */
+export const COPY_NAME = /^v[1-9][0-9]{0,8}\.(csv|json|sig)$/;
 
 const NOTED_MS = 60 * 60_000;
 
@@ -41,8 +41,8 @@ export async function takeCopy(
   request: Pick<FastifyRequest, 'who'>,
   { run, file }: { readonly run: Run; readonly file: string },
 ): Promise<Download> {
-  const [version = '', end = ''] = file.slice(1).split('.');
-  const ending = end === 'csv' ? 'csv' : 'json';
+  const [version = '', end] = file.slice(1).split('.');
+  const ending = end === 'csv' || end === 'sig' ? end : 'json';
   const asked = { version: Number.parseInt(version, 10), ending } as const;
   const copy = await openReportCopy(deps.app.config.reportDir, run, asked);
   if (copy.kind !== 'found') throw NO_COPY[copy.kind](`${run.id}.${file}`);
@@ -78,5 +78,11 @@ const NO_COPY: Readonly<Record<Exclude<ReportCopy['kind'], 'found'>, (name: stri
       409,
       `The file ${name} is not the one that was written: its SHA-256 is another.`,
       'Do not use it; download the report as it stands now, and tell whoever runs payrun.',
+    ),
+  unsigned: (name) =>
+    new Problem(
+      404,
+      `There is no signature ${name} in the report folder of this host.`,
+      'Have a key made that signs reports (docs/verify.md), or look on the host that wrote the report.',
     ),
 };

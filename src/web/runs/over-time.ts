@@ -13,29 +13,72 @@ export interface PaidBy {
   readonly money: readonly Money[];
 }
 
-/** Adds up what was paid by and by; what came back stays counted, for it was paid. */
+/** So many moments are kept apart; of more of them two that follow each other become one. */
+const MOMENTS_MAX = 4096;
+
+/** What was paid at a moment. */
+interface Moment {
+  rows: number;
+  readonly money: Map<string, Money>;
+}
+
+/**
+ * Adds up what was paid by and by; what came back stays counted, for it was paid. Its memory does not grow with the rows: where
+ * they were paid at very many moments, each counts at most 1/4096 of the time too late.
+ */
 export function openOverTime(): { add(payout: Payout): void; result(): PaidBy[] } {
-  const paid: { at: number; money: Money }[] = [];
+  let widthMs = 1;
+  let moments = new Map<number, Moment>();
   return {
     add({ history, sourceAmount, row }) {
       const at = history.find(({ to }) => to === 'completed')?.at;
-      if (at !== undefined) paid.push({ at, money: sourceAmount ?? row.amount });
+      if (at === undefined) return;
+      addMoment(moments, Math.ceil(at / widthMs), { rows: 1, money: moneyOf(sourceAmount ?? row.amount) });
+      while (moments.size > MOMENTS_MAX) {
+        widthMs *= 2;
+        const wider = new Map<number, Moment>();
+        for (const [place, moment] of moments) addMoment(wider, Math.ceil(place / 2), moment);
+        moments = wider;
+      }
     },
     result() {
-      const sorted = paid.toSorted((one, other) => one.at - other.at);
-      const [first, last] = [sorted[0]?.at, sorted.at(-1)?.at];
-      if (first === undefined || last === undefined) return [];
-      const sums = new Map<string, Money>();
-      let rows = 0;
-      return Array.from({ length: STEPS + 1 }, (_, step) => {
-        const at = Math.ceil(first + ((last - first) * step) / STEPS);
-        for (let next = sorted[rows]; next !== undefined && next.at <= at; next = sorted[rows]) {
-          const before = sums.get(next.money.currency);
-          sums.set(next.money.currency, before === undefined ? next.money : addMoney(before, next.money));
-          rows++;
-        }
-        return { at, rows, money: [...sums.values()] };
-      });
+      const sorted = [...moments]
+        .map(([place, moment]) => ({ at: place * widthMs, ...moment }))
+        .toSorted((one, other) => one.at - other.at);
+      return paidBy(sorted);
     },
   };
+}
+
+function moneyOf(money: Money): Map<string, Money> {
+  return new Map([[money.currency, money]]);
+}
+
+function addMoment(moments: Map<number, Moment>, place: number, { rows, money }: Moment): void {
+  const moment = moments.get(place) ?? { rows: 0, money: new Map<string, Money>() };
+  moment.rows += rows;
+  for (const one of money.values()) addTo(moment.money, one);
+  moments.set(place, moment);
+}
+
+function addTo(sums: Map<string, Money>, money: Money): void {
+  const before = sums.get(money.currency);
+  sums.set(money.currency, before === undefined ? money : addMoney(before, money));
+}
+
+/** What had been paid by each step between the first moment and the last one. */
+function paidBy(sorted: readonly (Moment & { readonly at: number })[]): PaidBy[] {
+  const [first, last] = [sorted[0]?.at, sorted.at(-1)?.at];
+  if (first === undefined || last === undefined) return [];
+  const sums = new Map<string, Money>();
+  let rows = 0;
+  let place = 0;
+  return Array.from({ length: STEPS + 1 }, (_, step) => {
+    const at = Math.ceil(first + ((last - first) * step) / STEPS);
+    for (let next = sorted[place]; next !== undefined && next.at <= at; next = sorted[++place]) {
+      for (const one of next.money.values()) addTo(sums, one);
+      rows += next.rows;
+    }
+    return { at, rows, money: [...sums.values()] };
+  });
 }

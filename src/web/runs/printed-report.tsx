@@ -3,16 +3,21 @@ import { formatAmount } from '../../money.ts';
 import type { Outcome, Payout, RefusedRow, Run } from '../../payout.ts';
 import type { Booking } from '../../report/booking.ts';
 import { summaryJson } from '../../report/document.ts';
-import { reportRow } from '../../report/row.ts';
+import { isRefused, reportRow } from '../../report/row.ts';
 import type { ReportSource } from '../../report/source.ts';
 import { type ReportSummary, summarise } from '../../report/summary.ts';
+import { ROW_WORDS } from '../../report/summary-text.ts';
 import { shownAmount, shownCount, shownDecimal } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
 import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
+import { MoneyBars } from './money-bars.tsx';
+import { openOverTime, type PaidBy } from './over-time.ts';
+import { BARS_MAX, GrowthCharts, ReasonBars } from './run-charts.tsx';
 import { RUN_STATE_WORDS } from './run-status.ts';
+import type { ReasonCount } from './run-sums.ts';
 
 const NOT_PAID: readonly Outcome[] = ['unknown', 'failed', 'returned', 'rejected', 'held', 'cancelled', 'refused'];
 /** Different reasons that are counted apart; a service has some dozens of codes. */
@@ -28,15 +33,19 @@ export interface PrintedProps {
   readonly summary: ReportSummary;
   /** Why rows were not paid, most rows first. */
   readonly reasons: readonly Reason[];
+  /** By and by; empty where nothing was paid. */
+  readonly paidBy: readonly PaidBy[];
 }
 
 /** Reads the rows of a report once, for its page. */
 export async function readPrinted(source: ReportSource): Promise<PrintedProps> {
   const reasons = new Map<string, Reason>();
+  const overTime = openOverTime();
 
-  async function* counted(): AsyncGenerator<readonly (Payout | RefusedRow)[], void> {
+  async function* watched(): AsyncGenerator<readonly (Payout | RefusedRow)[], void> {
     for await (const batch of source.rows) {
       for (const row of batch) {
+        if (!isRefused(row)) overTime.add(row);
         const { outcome, reasonCode } = reportRow(row);
         if (NOT_PAID.includes(outcome)) count(outcome, reasonCode ?? 'none given');
       }
@@ -50,12 +59,13 @@ export async function readPrinted(source: ReportSource): Promise<PrintedProps> {
     reasons.set(name, { outcome, code, rows: (reasons.get(name)?.rows ?? 0) + 1 });
   }
 
-  const summary = await summarise({ ...source, rows: counted() });
-  return { summary, reasons: [...reasons.values()].toSorted((one, other) => other.rows - one.rows) };
+  const summary = await summarise({ ...source, rows: watched() });
+  const counted = [...reasons.values()].toSorted((one, other) => other.rows - one.rows);
+  return { summary, reasons: counted, paidBy: overTime.result() };
 }
 
 /** The report of a run on paper: whether it ties, what it is about, its rows and money, what to book, and why rows were not paid. */
-export function PrintedReport({ summary, reasons }: PrintedProps) {
+export function PrintedReport({ summary, reasons, paidBy }: PrintedProps) {
   const document = summaryJson(summary);
   const { run } = summary.facts;
   return (
@@ -97,6 +107,8 @@ export function PrintedReport({ summary, reasons }: PrintedProps) {
         </dd>
         <dt>Version</dt>
         <dd>{versionWords(run)}</dd>
+        <dt>Rows in the ledger</dt>
+        <dd>{ROW_WORDS[summary.hashes.rows]}</dd>
         <dt>Audit log</dt>
         <dd>
           <code>{document.auditHead ?? 'empty'}</code>
@@ -104,13 +116,27 @@ export function PrintedReport({ summary, reasons }: PrintedProps) {
       </dl>
       <h2>Rows and money</h2>
       <OutcomeBar outcomes={document.outcomes} hrefOf={(outcome) => `/runs/${run.id}/payouts?outcome=${outcome}`} />
+      <MoneyBars totals={summary.totals} />
       <TotalsTable {...document} />
+      {paidBy.length === 0 ? null : (
+        <>
+          <h2>Payouts over time</h2>
+          <div class="cards charts">
+            <GrowthCharts paidBy={paidBy} />
+          </div>
+        </>
+      )}
       <h2>For booking</h2>
       <BookingTable booking={summary.booking} />
       <h2>Not paid</h2>
+      {reasons.length === 0 ? null : <ReasonBars reasons={reasons.slice(0, BARS_MAX).map(drawnReason)} />}
       <ReasonTable reasons={reasons} />
     </>
   );
+}
+
+function drawnReason({ outcome, code, rows }: Reason): ReasonCount {
+  return { code, words: `${OUTCOME_WORDS[outcome]}: ${code}`, isHeld: outcome === 'held', rows };
 }
 
 /** How this reading stands to the reports that were written. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { reasonText } from '../../access/words.ts';
 import { durationFrom } from '../../duration.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import { signedVersions } from '../../runs/after/report-copy.ts';
 import { cancelRun, pauseRun, resumeRun } from '../../runs/decide/control.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
@@ -9,6 +10,7 @@ import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { addApprovalRoutes } from './approval-routes.ts';
+import { addChangesRoutes } from './changes-routes.ts';
 import { addDownloadRoutes } from './download-routes.ts';
 import { findRun, ofRun } from './find-run.ts';
 import { addRunList } from './list-routes.ts';
@@ -34,8 +36,9 @@ export function addRunPages(web: Web, deps: WebDeps): void {
   web.get('/runs/:run', { config: { act: 'read' }, schema: ofRun }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
     const events = await app.ledger.runs.events(run.id);
+    const signed = await signedVersions(app.config.reportDir, run);
     const progress = await readProgress(sources, run);
-    const body = RunPage({ progress, events });
+    const body = RunPage({ progress, events, signed });
     const title = escapeUnseen(run.fileName);
     return await sendPage(reply, deps, { title, body, ...runHead(progress, request.who) });
   });
@@ -45,6 +48,7 @@ export function addRunPages(web: Web, deps: WebDeps): void {
   addPurgeRoutes(web, deps);
   addApprovalRoutes(web, deps);
   addDownloadRoutes(web, deps);
+  addChangesRoutes(web, deps);
   addLiveRoutes(web, deps, sources);
 }
 

@@ -11,7 +11,8 @@ import { Time } from '../parts/time.tsx';
 import type { PaidBy } from './over-time.ts';
 import type { ReasonCount, RunSums } from './run-sums.ts';
 
-const REASONS_MAX = 8;
+/** So many have a bar each. */
+export const BARS_MAX = 8;
 const WIDTH = 400;
 const BAND = 26;
 const CURRENCIES_MAX = 2;
@@ -22,7 +23,7 @@ export function RunCharts({ run, sums }: { run: Run; sums: RunSums }) {
     <>
       <div class="cards charts">
         {sums.reasons.length === 0 ? null : <ReasonChart run={run} reasons={sums.reasons} />}
-        <GrowthCharts paidBy={sums.paidBy} />
+        <GrowthCharts paidBy={sums.paidBy} where="; the table below has when" />
       </div>
       <OverTime paidBy={sums.paidBy} />
     </>
@@ -33,33 +34,40 @@ function wordsOf({ code, words }: ReasonCount): string {
   return reasonWords(code) ?? escapeUnseen(shownAmountsIn(words));
 }
 
-function ReasonChart({ run, reasons: all }: { run: Run; reasons: readonly ReasonCount[] }) {
-  const reasons = all.slice(0, REASONS_MAX);
-  const others = all.slice(REASONS_MAX).reduce((sum, { rows }) => sum + rows, 0);
+/** Reasons as a bar each, with their words. */
+export function ReasonBars({ reasons }: { reasons: readonly ReasonCount[] }) {
   const keys = reasons.map((_, index) => index);
   const height = reasons.length * BAND * 2;
   const y = scaleBand<number>(keys, [0, height]).paddingInner(0.55);
   const x = scaleLinear([0, Math.max(...reasons.map(({ rows }) => rows))], [0, WIDTH]);
   const told = reasons.map((reason) => `${shownCount(reason.rows)}: ${wordsOf(reason)}`).join('; ');
   return (
+    <svg class="chart" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={told}>
+      {reasons.map((reason, index) => (
+        <g key={`${reason.code} ${String(reason.isHeld)}`}>
+          <text x="0" y={(y(index) ?? 0) - 4 + BAND / 2}>
+            {shownCount(reason.rows)} {wordsOf(reason).slice(0, LABEL_CHARACTERS_MAX)}
+          </text>
+          <rect
+            class={reason.isHeld ? 'held' : 'failed'}
+            x="0"
+            y={(y(index) ?? 0) + BAND / 2}
+            width={x(reason.rows)}
+            height={BAND / 2}
+          />
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+function ReasonChart({ run, reasons: all }: { run: Run; reasons: readonly ReasonCount[] }) {
+  const reasons = all.slice(0, BARS_MAX);
+  const others = all.slice(BARS_MAX).reduce((sum, { rows }) => sum + rows, 0);
+  return (
     <div class="card card-body">
       <h2 class="label">Why rows were not paid, or wait for a person</h2>
-      <svg class="chart" viewBox={`0 0 ${WIDTH} ${height}`} role="img" aria-label={told}>
-        {reasons.map((reason, index) => (
-          <g key={`${reason.code} ${String(reason.isHeld)}`}>
-            <text x="0" y={(y(index) ?? 0) - 4 + BAND / 2}>
-              {shownCount(reason.rows)} {wordsOf(reason).slice(0, LABEL_CHARACTERS_MAX)}
-            </text>
-            <rect
-              class={reason.isHeld ? 'held' : 'failed'}
-              x="0"
-              y={(y(index) ?? 0) + BAND / 2}
-              width={x(reason.rows)}
-              height={BAND / 2}
-            />
-          </g>
-        ))}
-      </svg>
+      <ReasonBars reasons={reasons} />
       {others === 0 ? null : <p class="hint">And {shownCount(others)} rows for other reasons, which the report has.</p>}
       <details>
         <summary>The figures as a table</summary>
@@ -86,8 +94,8 @@ function ReasonChart({ run, reasons: all }: { run: Run; reasons: readonly Reason
 
 const LABEL_CHARACTERS_MAX = 55;
 
-/** Currencies have a chart each, for their amounts cannot be compared; more of them stand in the table. */
-function GrowthCharts({ paidBy }: { paidBy: readonly PaidBy[] }) {
+/** What was paid by and by. Currencies have a chart each, for their amounts cannot be compared; `where` ends what is told of each. */
+export function GrowthCharts({ paidBy, where = '' }: { paidBy: readonly PaidBy[]; where?: string }) {
   const last = paidBy.at(-1);
   if (last === undefined) return null;
   return (
@@ -95,14 +103,14 @@ function GrowthCharts({ paidBy }: { paidBy: readonly PaidBy[] }) {
       <GrowthChart
         title="Rows paid over time"
         points={paidBy.map(({ at, rows }) => ({ at, value: rows }))}
-        words={`${shownCount(last.rows)} rows were paid; the table below has when.`}
+        words={`${shownCount(last.rows)} rows were paid${where}.`}
       />
       {last.money.slice(0, CURRENCIES_MAX).map((all) => (
         <GrowthChart
           key={all.currency}
           title={`${all.currency} that left over time`}
           points={paidBy.map(({ at, money }) => ({ at, value: drawn(money, all.currency) }))}
-          words={`${shownAmount(all)} ${all.currency} left; the table below has when.`}
+          words={`${shownAmount(all)} ${all.currency} left${where}.`}
         />
       ))}
     </>

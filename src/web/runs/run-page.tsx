@@ -14,6 +14,8 @@ interface RunProps {
   readonly progress: ProgressProps;
   /** The oldest first. */
   readonly events: readonly RunEvent[];
+  /** Versions of its report whose signature lies in the report folder of this host. */
+  readonly signed: ReadonlySet<number>;
 }
 
 /** Around the title of a run: its place, how it is seen anew, and what the person may do with it. */
@@ -38,7 +40,7 @@ export function runHead({ run, sums }: ProgressProps, who: Person | null) {
 }
 
 /** A run: how far it is, its money, its reports, what it is and what happened to it. */
-export function RunPage({ progress, events }: RunProps) {
+export function RunPage({ progress, events, signed }: RunProps) {
   const { run } = progress;
   return (
     <>
@@ -50,7 +52,7 @@ export function RunPage({ progress, events }: RunProps) {
       </p>
       <h2>Reports</h2>
       <section id="run-reports" data-refreshed aria-label="Reports">
-        <Reports run={run} />
+        <Reports run={run} signed={signed} />
       </section>
       <details>
         <summary>The file, who handed it in, and its hash</summary>
@@ -105,7 +107,7 @@ function RunFacts({ run }: { run: Run }) {
   );
 }
 
-function Reports({ run }: { run: Run }) {
+function Reports({ run, signed }: { run: Run; signed: ReadonlySet<number> }) {
   if (run.state === 'recording') return <p class="empty">There is a report once the file has been recorded.</p>;
   return (
     <>
@@ -122,7 +124,7 @@ function Reports({ run }: { run: Run }) {
       <p>
         <BankPart run={run} />
       </p>
-      <CopyTable run={run} />
+      <CopyTable run={run} signed={signed} />
     </>
   );
 }

@@ -1,5 +1,6 @@
 import type { RunEvent } from '../../ledger/runs/runs.ts';
 import type { Run } from '../../payout.ts';
+import { Badge } from '../parts/badge.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -40,43 +41,44 @@ export function HistoryTable({ runId, events }: { runId: string; events: readonl
 }
 
 /** The reports that were written, the newest first, with what their files must hash to. */
-export function CopyTable({ run: { id, reportHashes } }: { run: Run }) {
+export function CopyTable({ run: { id, reportHashes }, signed }: { run: Run; signed: ReadonlySet<number> }) {
   if (reportHashes.length === 0) {
     return <p class="empty">No report has been written yet. A worker writes one when the run finishes.</p>;
   }
-  const files = reportHashes.toReversed().flatMap(({ version, csv, json }) => [
-    { name: `v${version}.csv`, sha256: csv },
-    { name: `v${version}.json`, sha256: json },
-  ]);
-  const [newest] = reportHashes.slice(-1);
+  const newest = reportHashes.at(-1)?.version ?? 0;
+  const files = reportHashes
+    .toReversed()
+    .flatMap(({ version, csv, json }) => [
+      { version, name: `v${version}.csv`, sha256: csv },
+      { version, name: `v${version}.json`, sha256: json },
+      ...(signed.has(version) ? [{ version, name: `v${version}.sig`, sha256: null }] : []),
+    ]);
   return (
     <>
-      {newest === undefined ? null : (
-        <p>
-          The newest that was written:{' '}
-          <a href={`/runs/${id}/reports/v${newest.version}.csv`}>v{newest.version} as CSV</a>,{' '}
-          <a href={`/runs/${id}/reports/v${newest.version}.json`}>as JSON</a>.
-        </p>
-      )}
+      <p>
+        The newest that was written: <a href={`/runs/${id}/reports/v${newest}.csv`}>v{newest} as CSV</a>,{' '}
+        <a href={`/runs/${id}/reports/v${newest}.json`}>as JSON</a>.
+      </p>
       {reportHashes.slice(0, -1).map(({ version }) => (
         <p key={version}>
           v{version} is not the newest:{' '}
-          <a href={`/runs/${id}/changes?since=${version}`}>what changed since v{version}, as CSV</a>
+          <a href={`/runs/${id}/changes?since=${version}`}>
+            what changed from v{version} to v{newest}
+          </a>
         </p>
       ))}
       <details>
         <summary>All reports that were written, with their hashes</summary>
         <Table caption="Reports that were written, the newest first" columns={['File', 'SHA-256']}>
-          {files.map(({ name, sha256 }) => (
+          {files.map(({ version, name, sha256 }) => (
             <tr key={name}>
               <th scope="row">
                 <a href={`/runs/${id}/reports/${name}`}>
                   {id}.{name}
-                </a>
+                </a>{' '}
+                {version === newest ? null : <Badge tone="wait">v{newest} is newer</Badge>}
               </th>
-              <td>
-                <code>{sha256}</code>
-              </td>
+              <td>{sha256 === null ? 'signature over the two files' : <code>{sha256}</code>}</td>
             </tr>
           ))}
         </Table>

@@ -35,11 +35,14 @@ export function tieRows(run: Run): Rows {
 }
 
 /** The reports that were written, the newest first. */
-export function reportRows({ id, reportHashes }: Run): Rows {
-  const files = reportHashes.toReversed().flatMap(({ version, csv, json }) => [
-    [`${id}.v${version}.csv`, csv],
-    [`${id}.v${version}.json`, json],
-  ]);
+export function reportRows({ id, reportHashes }: Run, signed: ReadonlySet<number>): Rows {
+  const files = reportHashes
+    .toReversed()
+    .flatMap(({ version, csv, json }) => [
+      [`${id}.v${version}.csv`, csv],
+      [`${id}.v${version}.json`, json],
+      ...(signed.has(version) ? [[`${id}.v${version}.sig`, null]] : []),
+    ]);
   return [['file', 'sha256'], ...files];
 }
 

@@ -1,20 +1,29 @@
 import { z } from 'zod';
+import { changesCsv, changesJson } from '../../../report/changes.ts';
 import { marked, reportCsv } from '../../../report/csv.ts';
 import { summaryJson } from '../../../report/document.ts';
 import { reportJson } from '../../../report/json.ts';
+import { REPORT_COLUMNS } from '../../../report/row.ts';
 import { summarise } from '../../../report/summary.ts';
 import { reportXlsx } from '../../../report/xlsx/report-xlsx.ts';
 import { reportSource } from '../../../runs/after/report.ts';
 import { findRetryRows } from '../../../runs/after/retry-file.ts';
 import { sendDownload } from '../../download.ts';
+import { changesName, sinceGiven, takeChanges } from '../../runs/changes-routes.ts';
 import { COPY_NAME, latestLink, noteDownload, takeCopy } from '../../runs/downloads.ts';
 import { findRun } from '../../runs/find-run.ts';
 import type { Web, WebDeps } from '../../web.ts';
-import { reportDocument, summaryDocument } from '../documents.ts';
+import { count, reportDocument, summaryDocument } from '../documents.ts';
 import { ofRun } from '../places.ts';
 
 const csv = { 'text/csv': { schema: z.string() } };
 const xlsx = { 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': { schema: z.string() } };
+const cell = z.string().nullable();
+const changesDocument = z.object({
+  since: count,
+  version: count.describe('The newest'),
+  changes: z.array(z.object({ line: count, reference: cell, column: z.enum(REPORT_COLUMNS), from: cell, to: cell })),
+});
 const bom = z.stringbool().default(false).describe('Whether a CSV file begins with a byte order mark');
 
 /** What is downloaded of a run, of any size. Who took it stands on the audit log, as for pages. */
@@ -50,13 +59,13 @@ export function addReportOperations(api: Web, deps: WebDeps): void {
   });
 
   const copy = {
-    summary: 'A report of a run as it was written when it finished',
+    summary: 'A report of a run as it was written when it finished, or its signature (`v1.sig`)',
     params: ofRun.extend({ file: z.string().regex(COPY_NAME).describe('Such as v1.csv') }),
     response: {
       200: {
         description:
           'The file, whose SHA-256 the audit log has; where there is a newer version, Link leads to it as "latest-version"',
-        content: { ...csv, 'application/json': { schema: documents } },
+        content: { ...csv, 'application/json': { schema: documents }, 'text/plain': { schema: z.string() } },
       },
     },
   };
@@ -84,5 +93,30 @@ export function addReportOperations(api: Web, deps: WebDeps): void {
     const { format, bom: hasMark } = request.query;
     const content = format === 'xlsx' ? again.workbook() : marked(again.text(), { bom: hasMark });
     return sendDownload(reply, { name: `${id}-again`, ending: format, content });
+  });
+}
+
+/** What changed between two versions of a run's report that were written. */
+export function addChangesOperation(api: Web, deps: WebDeps): void {
+  const schema = {
+    summary: "What changed between an earlier version of a run's report and its newest one",
+    params: ofRun,
+    querystring: z.strictObject({
+      since: sinceGiven.describe('The version to begin with'),
+      format: z.enum(['json', 'csv']).default('json'),
+    }),
+    response: {
+      200: {
+        description: 'Each cell that changed, in file order; they turn the one version into the other',
+        content: { 'application/json': { schema: changesDocument }, ...csv },
+      },
+    },
+  };
+  api.get('/runs/:run/changes', { config: { act: 'read' }, exposeHeadRoute: false, schema }, async (request, reply) => {
+    const run = await findRun(deps, request.params.run);
+    const { since, format } = request.query;
+    const { version, changes } = await takeChanges(deps, request, { run, since });
+    const content = format === 'csv' ? changesCsv(changes) : changesJson(changes, { since, version });
+    return sendDownload(reply, { name: changesName(run, { since, version }), ending: format, content });
   });
 }
