@@ -146,11 +146,8 @@ function there(record: StoredPayout, move: PayoutMove): Change {
 function note(record: StoredPayout, move: PayoutMove): Change {
   const { runId, line, dueMs } = move;
   const isReady = record.state === 'ready';
-  const isConfirmed = move.values?.rejectionConfirmed === true;
-  const operations: Operation[] = isConfirmed ? [['open']] : [];
-  operations.push(...claims(move));
   const values = valuesOf(record, move);
-  if (isConfirmed && values.has('ld')) operations.push(['uncount', ...takeCounted(values)]);
+  const operations: Operation[] = [...confirmed(move, values), ...claims(move)];
   if (move.values?.paymentState !== undefined) operations.push(['changes']);
   if (isReady && dueMs !== 'as-it-is') operations.push(['slice', Math.ceil(dueMs ?? 0)]);
   const due = dueMs === 'as-it-is' ? record.due : dueOf(isReady ? undefined : dueMs);
@@ -162,6 +159,12 @@ function note(record: StoredPayout, move: PayoutMove): Change {
     dueMs: dueMs === 'as-it-is' || isReady ? undefined : dueMs,
     operations,
   };
+}
+
+/** What is confirmed to have come to nothing counts for no limit any more. */
+function confirmed(move: PayoutMove, values: Map<string, string>): Operation[] {
+  if (move.values?.rejectionConfirmed !== true) return [];
+  return values.has('ld') ? [['open'], ['uncount', ...takeCounted(values)]] : [['open']];
 }
 
 export function dueOf(ms: number | undefined): StoredPayout['due'] {

@@ -171,16 +171,11 @@ async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submissio
   const claimed = await claimRun(deps, checked, submission);
   if (claimed.isNew) return claimed;
   const run = await readRun(deps, claimed.id);
-  if (run.fileSha256 === checked.sha256 || (await isRecorded(deps, run))) return claimed;
-  if (run.state !== 'recording' && run.state !== 'cancelled') return claimed;
+  const isUnfinished = run.state === 'recording' || run.state === 'cancelled';
   // What was sent may be held too, where a lost host has it.
-  if (run.isInDoubt) return claimed;
-  if (run.state === 'cancelled' && !run.isTakenOver) throw refuseCancelled(run);
-  if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
-  await requireSeason(deps);
-  // A time that is far ahead is of a clock that stepped back since.
-  if (run.recordedAt !== null && Math.abs(deps.clock.now() - run.recordedAt) < RECORDING_QUIET_MS)
-    throw refuseBusy(run, RECORDING_QUIET_MS);
+  if (!isUnfinished || run.isInDoubt || run.fileSha256 === checked.sha256 || (await isRecorded(deps, run)))
+    return claimed;
+  await requireFreeRows(deps, run);
   const { actor } = submission;
   const reason = `its rows were handed in again, in ${checked.name}`;
   await deps.ledger.runs.note(run.id, { takenOver: '1' });
@@ -188,6 +183,16 @@ async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submissio
   if (result !== 'moved' && result !== 'there') throw refuseBusy(run, RECORDING_QUIET_MS);
   await cancelReady(deps.ledger, run.id, actor);
   return await claimRun(deps, checked, { ...submission, again: true });
+}
+
+/** Throws a Refusal where another file may not take over the rows of a run that is not recorded to its end. */
+async function requireFreeRows(deps: SubmitDeps, run: Run): Promise<void> {
+  if (run.state === 'cancelled' && !run.isTakenOver) throw refuseCancelled(run);
+  if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
+  await requireSeason(deps);
+  // A time that is far ahead is of a clock that stepped back since.
+  if (run.recordedAt !== null && Math.abs(deps.clock.now() - run.recordedAt) < RECORDING_QUIET_MS)
+    throw refuseBusy(run, RECORDING_QUIET_MS);
 }
 
 /** States of what may have been sent, as far as a run can have it that was never recorded to its end. */

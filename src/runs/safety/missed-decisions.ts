@@ -46,18 +46,28 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: st
   const reason = `Redis went back in time; ${missed.text}`;
   const fault = await haltAll({ ledger }, { actor: ACTOR, reason });
   if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
-  for (const entry of missed.submitted) {
-    const { target, details, action } = entry;
-    const { fileSha256 = '', contentHash = '' } = details;
-    const onRecord = action === 'run.submitted' ? writeEntry(entry) : '';
-    await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash, onRecord });
-  }
+  await restoreRuns(ledger, missed);
   await restorePaid(ledger, missed, server);
   for (const runId of await ledger.runs.live()) {
     const control = { actor: ACTOR, reason: 'Redis went back in time' };
     if (await goesOn(ledger, runId)) await doAgain(deps, { action: 'run.paused', target: runId, control });
   }
   for (const { target } of missed.proposed) await voidProposal(deps, target);
+  return await redoStops(deps, missed);
+}
+
+async function restoreRuns({ recovery }: Ledger, { submitted }: MissedDecisions): Promise<void> {
+  for (const entry of submitted) {
+    const { target, details, action } = entry;
+    const { fileSha256 = '', contentHash = '' } = details;
+    const onRecord = action === 'run.submitted' ? writeEntry(entry) : '';
+    await recovery.restoreRun({ id: target, fileSha256, contentHash, onRecord });
+  }
+}
+
+/** The hashes of those that could not be done again yet. */
+async function redoStops(deps: MissedDeps, missed: MissedDecisions): Promise<readonly string[]> {
+  const { ledger } = deps;
   const left: string[] = [];
   for (const { action, target, details, hash } of [...missed.stops, ...(await stopsAhead(ledger))]) {
     const control = { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` };
