@@ -58,7 +58,8 @@ async function acts(): Promise<unknown[]> {
 test('who hands in a file, and who hands in the same again, is on the log, with the file’s hash and not its name', async () => {
   const { run, checked } = await submit('anna');
   await submit('ben');
-  const details = { fileSha256: checked.sha256, contentHash: checked.contentHash, rows: '1' };
+  const { sha256: fileSha256, contentHash, acceptedHash } = checked;
+  const details = { fileSha256, contentHash, acceptedHash, rows: '1' };
   expect(await acts()).toEqual([
     ['anna', 'run.submitted', run.id, details],
     ['ben', 'run.attached', run.id, details],

@@ -251,7 +251,7 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'a run that was handed in since is known again',
-    edits: replaced(MISSED, 'await ledger.recovery.restoreRun({ id: target, fileSha256, contentHash, onRecord });', ''),
+    edits: replaced(MISSED, 'await recovery.restoreRun({ id: target, fileSha256, contentHash, onRecord });', ''),
     caughtBy: named(
       MISSED_TESTS,
       `${FORGOT} knows the file of a run again that was handed in, with the rows in any spelling, and nothing of it looks new`,
@@ -363,7 +363,7 @@ const MOVES: readonly Mutation[] = [
   },
   {
     guard: 'a file makes one run',
-    edits: replaced(RUNS, 'if known and (isOwn or not (', 'if false and (isOwn or not ('),
+    edits: replaced(RUNS, 'if known and (isAwaited and key or not (', 'if false and (isAwaited and key or not ('),
     caughtBy: named(
       RECORDING_TESTS,
       'submitting a file 20 times at once makes one run with each row once, and wakes the workers',

@@ -25,6 +25,7 @@ describe('runDocument', () => {
       'reports',
       'capabilities',
       'reconciled',
+      'funds',
     ]);
     expect(document.outcomes).toEqual({
       waiting: 0,
@@ -60,7 +61,7 @@ describe('summaryJson', () => {
     const source = sourceOf(ROWS, { reports: ['/r/a.v1.csv'] });
     const summary = summaryJson(await summarise(source));
     const about = { sandbox: true, capabilities: {}, reports: ['/r/a.v1.csv'] };
-    const { reconciled: _, ...document } = runDocument(source.run, about);
+    const { reconciled: _, funds: __, ...document } = runDocument(source.run, about);
     expect(summary).toMatchObject(document);
     expect(Object.keys(summary).join(' ')).toBe(
       'runId state sandbox file outcomes totals reports service environment capabilities overrides deadQuotes ' +

@@ -13,7 +13,7 @@ import { openPasswords } from '../../src/people/password.ts';
 import { addUser, disableUser } from '../../src/people/users.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
 import { cancelPayout, cancelRun } from '../../src/runs/decide/control.ts';
-import { releaseHalt } from '../../src/runs/decide/release.ts';
+import { releaseHalt, releaseHalt } from '../../src/runs/decide/release.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import {
   armPayout,
@@ -154,6 +154,10 @@ describe('a Redis that forgot what people decided', () => {
       await revokeKey(people, { name: 'erp', actor: 'anna' });
       await createKey(people, { name: 'erp', role: 'viewer', actor: 'anna' });
     });
+    await redo();
+    // A former list lets nobody in, and nobody changes it, before two people have seen it.
+    await expect(ledger.people.read()).rejects.toThrow('Nobody is let in');
+    for (const person of ['bob', 'carl']) await releaseHalt({ ledger }, person);
     await redo();
     const { users, keys } = await ledger.people.read();
     expect(users.flatMap(({ name, isDisabled }) => (isDisabled ? [name] : []))).toEqual(['mallory']);

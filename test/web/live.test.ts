@@ -247,7 +247,7 @@ describe('live progress', () => {
     const seenAt = async (): Promise<number | undefined> =>
       (await app.ledger.people.sessions.read(createHash('sha256').update(id).digest('hex')))?.seenAt;
     const before = await seenAt();
-    expect((await anna.get(`/runs/${run}/progress`)).text).toContain('0 of 1 rows done');
+    expect((await anna.get(`/runs/${run}/progress`)).text).toContain('0 of 1 row done');
     expect(await seenAt()).toBe(before);
     await anna.get(`/runs/${run}`);
     expect(await seenAt()).toBeGreaterThan(before ?? 0);

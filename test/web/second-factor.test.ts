@@ -74,7 +74,7 @@ describe('setting up', () => {
     expect((await anna.get('/second-factor')).text).toContain('You have none.');
     await anna.post('/second-factor/begin');
     const page = await anna.get('/second-factor');
-    expect(page.text).toContain('<svg class="qr"');
+    expect(page.text).toContain('aria-label="QR code of the secret"');
     const secret = secretOn(page.text);
     const wrong = await anna.post('/second-factor', { typed: wrongCodeAt(secret, rig.now()) });
     expect([wrong.status, secretOn(wrong.text)]).toEqual([401, secret]);

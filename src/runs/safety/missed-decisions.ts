@@ -24,9 +24,9 @@ interface MissedDeps {
  * decided is halted with what is missing, and every run that goes on is paused. What only stops is done again at once, and
  * files that were handed in are known again: nobody can tell whether anything of them was sent before their rows are there
  * (architecture.md, rule 4). What was said once is not said again, on the server that it was said of: a Redis that went back once
- * more meanwhile is compared anew.
+ * more meanwhile is compared anew. False where something has to be done again later.
  */
-export async function redoMissedDecisions(deps: MissedDeps, server: string): Promise<void> {
+export async function redoMissedDecisions(deps: MissedDeps, server: string): Promise<boolean> {
   const { audit } = deps.ledger;
   const missing = await audit.missing();
   const ahead = [...(await deps.ledger.recovery.stopsAhead()).keys()];
@@ -34,6 +34,7 @@ export async function redoMissedDecisions(deps: MissedDeps, server: string): Pro
   const left = missed === undefined ? [] : await stopAndRedo(deps, missed, server);
   const noted = [...missing.former, ...missing.ours].filter(({ hash }) => !left.includes(hash));
   await audit.noteMissing(noted, server);
+  return left.length === 0;
 }
 
 /** The hashes of those that could not be done again yet. */

@@ -37,6 +37,7 @@ export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
   const place = { dataDir: dataDir.path, dataDirId: dataDir.id, armDeadlineMs: config.armDeadlineMs };
   const season = { state: ledger.state, ...place, clock, random, log };
   let comparedFor = '';
+  let isWhole = true;
   const enter = async (arms: boolean): Promise<readonly string[]> => {
     await durability.look(true);
     let isFirst = true;
@@ -45,8 +46,8 @@ export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
       const isDone = server === comparedFor && (!isFirst || (arms && open));
       isFirst = false;
       if (isDone) return;
-      await redoMissedDecisions({ ledger, clock, log }, server);
-      comparedFor = server;
+      isWhole = await redoMissedDecisions({ ledger, clock, log }, server);
+      comparedFor = isWhole ? server : '';
     };
     return await ensureSeason({ ...season, arms, compareDecisions });
   };
@@ -56,6 +57,8 @@ export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
     joinSeason,
     refreshSeason: onceAtATime(async () => {
       await refreshSeason(season, joinSeason);
+      // What a list stood against that people had to look at is done once they have released the halt.
+      if (!isWhole && (await ledger.state.read()).halt === null) await joinSeason();
       await durability.look();
       const why = NOT_OURS[await lease.take(dataDir.id)];
       if (why !== undefined) log.error(`${why}: nothing is sent from here before payrun is started again`);
