@@ -13,7 +13,7 @@ import { openPasswords } from '../../src/people/password.ts';
 import { addUser, disableUser } from '../../src/people/users.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
 import { cancelPayout, cancelRun } from '../../src/runs/decide/control.ts';
-import { releaseHalt, releaseHalt } from '../../src/runs/decide/release.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import {
   armPayout,
