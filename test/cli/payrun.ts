@@ -100,7 +100,11 @@ const runMembers = {
   reports: z.array(z.string()),
   capabilities: z.record(z.string(), z.boolean()),
 };
-export const runSchema = z.strictObject({ ...runMembers, reconciled: z.looseObject({}).nullable() });
+export const runSchema = z.strictObject({
+  ...runMembers,
+  reconciled: z.looseObject({}).nullable(),
+  funds: z.looseObject({ needed: z.array(z.looseObject({ currency: z.string() })) }).nullable(),
+});
 
 /** What `validate`, and a refused `run` or `submit`, print. */
 export const problemsSchema = z.strictObject({
