@@ -168,6 +168,21 @@ describe('a halt', () => {
     expect(await releaseHalt(desk, 'ben')).toBe('proposed');
   });
 
+  test('whose text is full says what came last, or ends the proposal to release it', async () => {
+    const { state: head } = desk.ledger;
+    for (let breach = 0; breach < 60; breach++) {
+      const evidence = `payout 20260131-abcdef-${breach}: the payment shows another beneficiary, evidence ${breach}`;
+      await head.halt('process p1', evidence);
+    }
+    expect((await head.read()).halt?.length).toBeGreaterThan(4000);
+    // Anna has read all that, and proposes to release it.
+    expect(await head.release('anna', { own: 'seal', seen: '-' })).toBe('proposed');
+    const last = 'Redis went back in time; 3 decisions are missing in Redis: 7 run.cancelled 20260131-xyzabc';
+    await head.halt('payrun', last);
+    const { halt, releaseBy } = await head.read();
+    expect([halt?.includes('Redis went back in time'), releaseBy]).not.toEqual([false, 'anna']);
+  });
+
   test('is seen beside every payout that is read', async () => {
     await desk.ledger.state.halt('worker-1', 'evidence');
     expect(await desk.ledger.payouts.read({ runId: 'none', line: 2 })).toMatchObject({

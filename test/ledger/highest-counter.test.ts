@@ -18,8 +18,6 @@ import {
   type TestLedger,
 } from './test-ledger.ts';
 
-/* The eighth attack: a worker that starts again learns its highest arming counter from the last 64 KiB of its logs. */
-
 let server: TestRedis;
 let arming: Redis;
 let desk: TestLedger;

@@ -7,6 +7,7 @@ import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import {
   armingOf,
   connectArming,
+  copyLedger,
   freshRows,
   movePayout,
   newLedger,
@@ -132,6 +133,72 @@ describe('an amount counts once', () => {
       await movePayout(desk.ledger, { runId, line: 2 }, { to });
       expect(wordOf(await arm(runId, 3, limits))).toBe('day');
     }
+  });
+
+  test('again, where its payment was refused and is found after all', async () => {
+    const runId = await payingRun(desk.ledger, rowsOf(2));
+    const limits = limitsOf({ day: 100n, run: 100n });
+    expect(await arm(runId, 2, limits)).toMatchObject({ armed: true });
+    expect(await arm(runId, 3, limits)).toMatchObject({ armed: false, refusal: 'limit' });
+    // A gateway refused it for good; the look-up after the quote's end finds the payment (architecture.md, rule 7).
+    await movePayout(desk.ledger, { runId, line: 2 }, { to: 'rejected', dueMs: 0 });
+    await movePayout(desk.ledger, { runId, line: 2 }, { to: 'accepted', dueMs: 1000 });
+    await movePayout(desk.ledger, { runId, line: 2 }, { to: 'completed' });
+    expect(await arm(runId, 3, limits)).toMatchObject({ armed: false, refusal: 'limit' });
+  });
+
+  test('and not any more once two people settle its payout as not paid', async () => {
+    const runId = await payingRun(desk.ledger, rowsOf(2));
+    const place = { runId, line: 2 };
+    const limits = limitsOf({ day: 100n, run: 100n });
+    expect(await arm(runId, 2, limits)).toMatchObject({ armed: true });
+    await movePayout(desk.ledger, place, { to: 'unknown', dueMs: 0 });
+    await movePayout(desk.ledger, place, { to: 'held', values: { reasonCode: 'E_TRIED', reason: '' } });
+    // src/runs/decide/decide.ts, notPaidMove
+    const values = { reasonCode: 'E_NOT_PAID', reason: '', rejectionConfirmed: true } as const;
+    const settled = await movePayout(desk.ledger, place, { to: 'rejected', dueMs: DAY_MS, values });
+    expect(settled.result).toBe('moved');
+    expect(await arm(runId, 3, limits)).toMatchObject({ armed: true });
+  });
+
+  test('on the day of its last arming, where Redis forgot that one and the copy has it on an earlier day', async () => {
+    const { state } = desk.ledger;
+    const runId = await payingRun(desk.ledger, rowsOf(2));
+    const place = { runId, line: 2 };
+    // Yesterday it was sent; the quote is unknown. Redis is copied.
+    await arm(runId, 2, limitsOf({ day: 100n }, { dayOffsetMs: -DAY_MS }));
+    await movePayout(desk.ledger, place, { to: 'unknown', dueMs: 0 });
+    const putBack = await copyLedger(server.redis, desk.prefix);
+    // Today that quote is proven dead, and the payout is sent anew and paid: it is all that may be paid today.
+    await movePayout(desk.ledger, place, { to: 'ready', dropQuote: 'proven-dead', dueMs: 0 });
+    const armed = await arm(runId, 2, limitsOf({ day: 100n }));
+    if (!armed.armed) throw new Error('not armed');
+    const sent = await readPayout(desk.ledger, place);
+    expect(await arm(runId, 3, limitsOf({ day: 100n }))).toMatchObject({ armed: false, refusal: 'limit' });
+    await putBack();
+    // Its intent line is compared, with what it counted as (src/ledger/season/season.ts, lineArgument).
+    const { server: now, dataDirIds } = await state.season();
+    const line = {
+      r: runId,
+      l: 2,
+      s: runId,
+      n: '',
+      h: 'h',
+      q: sent.quoteId,
+      x: String(sent.quoteExpiresAt),
+      k: 2,
+      c: armed.counter,
+      o: 'w',
+      t: String(armed.armedAt),
+      f: 'fingerprint',
+      m: { d: String(Math.floor(armed.armedAt / DAY_MS)), b: 'b1', s: 'USD 100' },
+    };
+    const [dataDirId = ''] = dataDirIds;
+    await state.compare({ dataDirId, server: now, last: true, json: JSON.stringify([line]), peers: dataDirIds });
+    expect(await readPayout(desk.ledger, place)).toMatchObject({ state: 'unknown', quoteId: sent.quoteId });
+    await server.redis.hdel(`${desk.prefix}:head`, 'halt');
+    await desk.ledger.runs.move(runId, { to: 'paying', actor: 'anna', reason: '' });
+    expect(await arm(runId, 3, limitsOf({ day: 100n }))).toMatchObject({ armed: false, refusal: 'limit' });
   });
 });
 

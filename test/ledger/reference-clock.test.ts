@@ -16,8 +16,6 @@ import {
   sendTo,
 } from './test-ledger.ts';
 
-/* The eighth attack: the clock of Redis was ahead for a minute, or behind. */
-
 const DAY_MS = 86_400_000;
 
 let server: TestRedis;

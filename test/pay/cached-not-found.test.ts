@@ -4,8 +4,6 @@ import { GAP_MS, openRig } from '../support/pay-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { errorBody } from '../support/scripted-service.ts';
 
-/* The eighth attack: a gateway that keeps a "not found" for a while, says so (`Age`), and puts its own `Date` on what it keeps. */
-
 let redis: TestRedis;
 beforeAll(async () => {
   redis = await startTestRedis();

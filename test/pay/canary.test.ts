@@ -68,6 +68,15 @@ describe('a "not found" says nothing', () => {
     ],
     ['a known payment is not found either', { known: [KNOWN], payment: answered(404, errors('USR_002')) }],
     ['another payment is shown', { known: [KNOWN], payment: answered(200, { ...PAYMENT, paymentId: 'payment-2' }) }],
+    [
+      'what a cache kept shows a known payment',
+      {
+        known: [KNOWN],
+        payment: Object.assign(answered(200, PAYMENT), { isFromCache: true as const }),
+        token: answered(200, {}),
+        identities: answered(200, { identities: [] }),
+      },
+    ],
     ['the answer is lost', { known: [KNOWN], payment: lost('time-out') }],
     ['a gateway answers for identities', { token: answered(200, {}) }],
     ['a gateway answers for the token test', { identities: answered(200, { data: [] }) }],

@@ -254,9 +254,9 @@ test('a host for commands, whose directory armed nothing, keeps no later season 
   const others = { arms: false, compareDecisions: async () => {}, clock: systemClock, log: silentLog };
   const joined = ensureSeason({ ...place, ...others });
   await new Promise((resolve) => setTimeout(resolve, 300));
-  await joinTogether(['dir-a', 'dir-b', 'dir-c'].map(hosts.host));
+  await joinTogether(['dir-a', 'dir-b', 'dir-c'].map((id) => hosts.host(id)));
   await joined;
-  await joinTogether(['dir-a', 'dir-b', 'dir-c'].map(hosts.host));
+  await joinTogether(['dir-a', 'dir-b', 'dir-c'].map((id) => hosts.host(id)));
   expect((await hosts.desk.ledger.state.season()).open).toBe(true);
   // At the next restart the office (a container, say) is not there, and its folder is a new one.
   await hosts.restart(['dir-a', 'dir-b', 'dir-c']);

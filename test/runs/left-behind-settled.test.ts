@@ -13,8 +13,6 @@ import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { openRig } from '../support/pay-rig.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
-/* The eighth attack: a payout that waits is held by a comparison, for the service said yes to a quote that was proven dead. */
-
 let redis: TestRedis;
 beforeAll(async () => {
   redis = await startTestRedis();
@@ -60,7 +58,6 @@ test('people can settle a payout that a comparison held for a yes to a quote whi
   expect(await ensureSeason({ state: rig.ledger.state, ...dir, clock: systemClock, log: silentLog })).toEqual([]);
   const held = await rig.payout();
   expect(held.state).toBe('held');
-  const ends: string[] = [];
   for (const [decision, paymentId] of [
     ['paid', first],
     ['not-paid', ''],
@@ -68,16 +65,8 @@ test('people can settle a payout that a comparison held for a yes to a quote whi
     ['allow', ''],
   ] as const) {
     for (const by of ['anna', 'bob']) {
-      await decidePayout(deps, await rig.payout(), {
-        decision,
-        paymentId,
-        by,
-        reason: 'settle it',
-        caveats: 'read',
-      }).then(
-        ({ result }) => ends.push(`${decision} ${by} ${result}`),
-        (error: unknown) => ends.push(`${decision} ${by} ${String(error)}`),
-      );
+      const order = { decision, paymentId, by, reason: 'settle it', caveats: 'read' } as const;
+      await decidePayout(deps, await rig.payout(), order).catch(() => {});
     }
   }
   expect((await rig.payout()).state).not.toBe('held');

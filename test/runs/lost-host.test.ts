@@ -16,8 +16,6 @@ import {
 } from '../ledger/test-ledger.ts';
 import { newId, only, useHosts } from './hosts-desk.ts';
 
-/* The eighth attack: what a closed season, a lost host and a yes of the service come to together. */
-
 const hosts = useHosts();
 
 /** What src/pay/settle-answer.ts and facts.ts do with a 201 that comes for a quote which the payout left behind. */

@@ -93,7 +93,7 @@ const HOLD: Readonly<Record<Route, number>> = {
 /** A payout file for payrun, of rows that intake has taken: it refuses formulas. */
 const NO_TABLE = ['GET /runs/:run/retry-file', 'GET /api/v1/runs/:run/retry-file'];
 
-test('nor in one of which the words come from the service or from the file', () => {
+test('no cell that a spreadsheet would run is in a table whose words come from the service or from the file', () => {
   const tables = NAUGHTY.flatMap((text) => [
     beneficiaryRows({
       beneficiaries: { top: [{ identityId: text, rows: 1, amount: { minor: 1n, currency: 'USD' } }] },
@@ -157,8 +157,8 @@ test('no cell that a spreadsheet would run is in any table that can be had', asy
   expect(words.size).toBeGreaterThanOrEqual(written.length / 2);
   if (!HAS_LIBRE_OFFICE) return;
   for (const [name, { asText, asRun }] of readByLibreOffice(texts)) {
-    const written = cellsOf(texts.get(name) ?? '');
-    expect({ name, rows: asRun.length, cells: asText }).toEqual({ name, rows: written.length, cells: written });
+    const cells = cellsOf(texts.get(name) ?? '');
+    expect({ name, rows: asRun.length, cells: asText }).toEqual({ name, rows: cells.length, cells });
     expect(asRun.flat().filter((cell) => cell.startsWith('='))).toEqual([]);
   }
 });

@@ -1,13 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { App } from '../../src/app.ts';
 import { NO_WEB_SETTINGS } from '../../src/config/web.ts';
 import { cancelRun } from '../../src/runs/decide/control.ts';
 import { handInUpload, resumeUploads } from '../../src/web/uploads/hand-in.ts';
 import { listUploads } from '../../src/web/uploads/upload.ts';
+import { payoutFile } from '../cli/payrun.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { openWebRig, type Visitor } from './rig.ts';
+import { openWebRig } from './rig.ts';
 
-const BENEFICIARY = '7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f';
-const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency';
+const FILE = payoutFile([
+  ['INV-1', '12.50'],
+  ['INV-2', '12.50'],
+  ['INV-3', '12.50'],
+]);
 
 let server: TestRedis;
 beforeAll(async () => {
@@ -17,78 +22,56 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** A sound payout file with so many rows, each to another beneficiary. */
-function payoutFile(rows = 2, amount = '12.50'): string {
-  const lines = Array.from(
-    { length: rows },
-    (_, at) => `INV-${at + 1},${BENEFICIARY.slice(0, -4)}${1000 + at},${amount},USD,MXN`,
-  );
-  return `${[HEADER, ...lines].join('\n')}\n`;
-}
-
-/** A form as the page sends it; the token is added by the visitor. */
-function formOf(content: string, { name = 'payouts.csv', ...fields }: Record<string, string> = {}): FormData {
+/** Anna uploads a file whose rows are to be paid anew. */
+async function uploadAgain() {
+  const { person, app } = await openWebRig(server.url);
+  const anna = await person('anna', 'maker');
   const form = new FormData();
-  form.set('file', new Blob([content]), name);
-  for (const [field, value] of Object.entries(fields)) form.set(field, value);
-  return form;
+  form.set('file', new Blob([FILE]), 'payouts.csv');
+  form.set('again', 'yes');
+  const { status, text } = await anna.upload('/upload', form);
+  expect(text).toBe('');
+  expect(status).toBe(303);
+  const [staged] = await listUploads(app);
+  if (staged === undefined) throw new Error('nothing was staged');
+  return { deps: { ...app, settings: NO_WEB_SETTINGS }, staged };
 }
 
-/** Uploads a file; gives the address of its review. */
-async function upload(person: Visitor, form: FormData): Promise<string> {
-  const answer = await person.upload('/upload', form);
-  expect(answer.text).toBe('');
-  expect(answer.status).toBe(303);
-  return answer.headers.get('location') ?? '';
+async function cancelFirstRun({ ledger }: App): Promise<string> {
+  const [first = ''] = await ledger.runs.list();
+  await cancelRun({ ledger, wake: async () => {} }, first, { actor: 'bob', reason: 'it is the wrong file' });
+  return first;
 }
 
-/* The eighth attack: an upload that was handed in with "again" is carried on after people cancelled its run. */
+async function statesOfRuns({ ledger }: App) {
+  const runs = await Promise.all((await ledger.runs.list()).map((id) => ledger.runs.read(id)));
+  return runs.map((run) => run?.state);
+}
+
 describe('an upload that is to pay rows anew', () => {
   test('makes no second run where its own was cancelled after the process that recorded it ended', async () => {
-    const { person, app } = await openWebRig(server.url);
-    const anna = await person('anna', 'maker');
-    await upload(anna, formOf(payoutFile(3), { again: 'yes' }));
-    const settings = NO_WEB_SETTINGS;
-    const [staged] = await listUploads(app);
-    if (staged === undefined) throw new Error('nothing was staged');
-    const dying = {
-      ...app,
-      settings,
-      at: () => {
-        throw new Error('the process was killed');
-      },
+    const { deps, staged } = await uploadAgain();
+    const at = () => {
+      throw new Error('the process was killed');
     };
-    await expect(handInUpload(dying, staged)).rejects.toThrow('the process was killed');
-    const [first = ''] = await app.ledger.runs.list();
+    await expect(handInUpload({ ...deps, at }, staged)).rejects.toThrow('the process was killed');
     // Somebody sees the run, which is not to be, and cancels it.
-    await cancelRun(app, first, { actor: 'bob', reason: 'it is the wrong file' });
-    await resumeUploads({ ...app, settings });
-    const runs = await Promise.all((await app.ledger.runs.list()).map((id) => app.ledger.runs.read(id)));
-    expect(runs.map((run) => run?.state)).toEqual(['cancelled']);
+    await cancelFirstRun(deps);
+    await resumeUploads(deps);
+    expect(await statesOfRuns(deps)).toEqual(['cancelled']);
   });
 
   test('makes no second run where its own was recorded, and cancelled before the upload was noted as a run', async () => {
-    const { person, app } = await openWebRig(server.url);
-    const anna = await person('anna', 'maker');
-    await upload(anna, formOf(payoutFile(3), { again: 'yes' }));
-    const settings = NO_WEB_SETTINGS;
-    const [staged] = await listUploads(app);
-    if (staged === undefined) throw new Error('nothing was staged');
+    const { deps, staged } = await uploadAgain();
     // Redis does not answer for a moment, right after the run was let go; nobody has to restart anything.
-    const cutOff = {
-      ...app,
-      settings,
-      wake: async () => {
-        throw new Error('the connection to Redis was lost');
-      },
+    const wake = async () => {
+      throw new Error('the connection to Redis was lost');
     };
-    await expect(handInUpload(cutOff, staged)).rejects.toThrow('the connection to Redis was lost');
-    const [first = ''] = await app.ledger.runs.list();
-    await cancelRun(app, first, { actor: 'bob', reason: 'it is the wrong file' });
-    expect(await app.ledger.runs.read(first)).toMatchObject({ state: 'cancelled', counts: { cancelled: 3 } });
+    await expect(handInUpload({ ...deps, wake }, staged)).rejects.toThrow('the connection to Redis was lost');
+    const first = await cancelFirstRun(deps);
+    expect(await deps.ledger.runs.read(first)).toMatchObject({ state: 'cancelled', counts: { cancelled: 3 } });
     // What keepUploads does each hour.
-    await resumeUploads({ ...app, settings });
-    const runs = await Promise.all((await app.ledger.runs.list()).map((id) => app.ledger.runs.read(id)));
-    expect(runs.map((run) => run?.state)).toEqual(['cancelled']);
+    await resumeUploads(deps);
+    expect(await statesOfRuns(deps)).toEqual(['cancelled']);
   });
 });
