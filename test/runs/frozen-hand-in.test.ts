@@ -21,8 +21,7 @@ interface Frozen {
 }
 
 /** An app whose process stands still for a while, as with Ctrl-Z or on a laptop that sleeps, before it writes something to a run. */
-function frozenApp(writes: (runs: Runs, standStill: () => Promise<void>) => Partial<Runs>): Frozen {
-  const { app } = desk;
+function frozenApp(app: App, writes: (runs: Runs, standStill: () => Promise<void>) => Partial<Runs>): Frozen {
   const process = new EventEmitter();
   const isFrozen = once(process, 'frozen');
   const isThawed = once(process, 'thawed');
@@ -34,8 +33,13 @@ function frozenApp(writes: (runs: Runs, standStill: () => Promise<void>) => Part
   return { deps: { ...app, ledger: { ...app.ledger, runs } }, isFrozen, goOn: () => process.emit('thawed') };
 }
 
-function frozenBeforeItsTime(): Frozen {
-  return frozenApp((runs, standStill) => ({
+/** An app for which that time is still to come, however long the hand-in takes. */
+function appBefore(startAt: number): App {
+  return { ...desk.app, clock: { ...desk.app.clock, now: () => startAt - 1000 } };
+}
+
+function frozenBeforeItsTime(app: App): Frozen {
+  return frozenApp(app, (runs, standStill) => ({
     async move(runId, move) {
       if (move.start !== undefined) await standStill();
       return await runs.move(runId, move);
@@ -44,7 +48,7 @@ function frozenBeforeItsTime(): Frozen {
 }
 
 function frozenBeforeItsBytes(): Frozen {
-  return frozenApp((runs, standStill) => ({
+  return frozenApp(desk.app, (runs, standStill) => ({
     async takeFile(runId, file) {
       await standStill();
       return await runs.takeFile(runId, file);
@@ -55,12 +59,13 @@ function frozenBeforeItsBytes(): Frozen {
 describe('a hand-in with a time, that was frozen right before it noted that time', () => {
   test('does not start a run at that time which a person has paused since', async () => {
     const { app } = desk;
-    const startAt = Date.now() + 2000;
-    const { deps, isFrozen, goOn } = frozenBeforeItsTime();
+    const startAt = Date.now() + 1000;
+    const early = appBefore(startAt);
+    const { deps, isFrozen, goOn } = frozenBeforeItsTime(early);
     const frozen = desk.submit(FILE, { startAt, deps });
     await isFrozen;
     // It seems to hang: the same is handed in from another terminal. Then somebody finds a mistake in the file, and pauses the run.
-    const { id } = await desk.submit(FILE, { startAt });
+    const { id } = await desk.submit(FILE, { startAt, deps: early });
     await pauseRun(app, id, { actor: 'anna', reason: 'wrong amounts' });
     expect(await readRun(app, id)).toMatchObject({ state: 'paused', startAt: null });
     goOn();
@@ -75,10 +80,11 @@ describe('a hand-in with a time, that was frozen right before it noted that time
     const { app } = desk;
     const startAt = Date.now() + 1000;
     const stages = { sizes: '2,rest', goesOnIfPaid: false };
-    const { deps, isFrozen, goOn } = frozenBeforeItsTime();
+    const early = appBefore(startAt);
+    const { deps, isFrozen, goOn } = frozenBeforeItsTime(early);
     const frozen = desk.submit(FILE, { startAt, stages, deps });
     await isFrozen;
-    const { id } = await desk.submit(FILE, { startAt, stages });
+    const { id } = await desk.submit(FILE, { startAt, stages, deps: early });
     await sleep(Math.max(0, startAt - Date.now()) + 100);
     await startRun(app, await readRun(app, id));
     expect(await readRun(app, id)).toMatchObject({ state: 'paying', stages: { at: 0 } });

@@ -37,6 +37,14 @@ async function uploadAgain() {
   return { deps: { ...app, settings: NO_WEB_SETTINGS }, staged };
 }
 
+function dies(): never {
+  throw new Error('the process was killed');
+}
+
+function losesRedis(): never {
+  throw new Error('the connection to Redis was lost');
+}
+
 async function cancelFirstRun({ ledger }: App): Promise<string> {
   const [first = ''] = await ledger.runs.list();
   await cancelRun({ ledger, wake: async () => {} }, first, { actor: 'bob', reason: 'it is the wrong file' });
@@ -51,10 +59,7 @@ async function statesOfRuns({ ledger }: App) {
 describe('an upload that is to pay rows anew', () => {
   test('makes no second run where its own was cancelled after the process that recorded it ended', async () => {
     const { deps, staged } = await uploadAgain();
-    const at = () => {
-      throw new Error('the process was killed');
-    };
-    await expect(handInUpload({ ...deps, at }, staged)).rejects.toThrow('the process was killed');
+    await expect(handInUpload({ ...deps, at: dies }, staged)).rejects.toThrow('the process was killed');
     // Somebody sees the run, which is not to be, and cancels it.
     await cancelFirstRun(deps);
     await resumeUploads(deps);
@@ -64,10 +69,9 @@ describe('an upload that is to pay rows anew', () => {
   test('makes no second run where its own was recorded, and cancelled before the upload was noted as a run', async () => {
     const { deps, staged } = await uploadAgain();
     // Redis does not answer for a moment, right after the run was let go; nobody has to restart anything.
-    const wake = async () => {
-      throw new Error('the connection to Redis was lost');
-    };
-    await expect(handInUpload({ ...deps, wake }, staged)).rejects.toThrow('the connection to Redis was lost');
+    await expect(handInUpload({ ...deps, wake: async () => losesRedis() }, staged)).rejects.toThrow(
+      'the connection to Redis was lost',
+    );
     const first = await cancelFirstRun(deps);
     expect(await deps.ledger.runs.read(first)).toMatchObject({ state: 'cancelled', counts: { cancelled: 3 } });
     // What keepUploads does each hour.
