@@ -177,8 +177,9 @@ async function joins(): Promise<readonly string[]> {
     arms: true,
     clock: systemClock,
     log: silentLog,
-    compareDecisions: async ({ server: now }) =>
-      redoMissedDecisions({ ledger, clock: systemClock, log: silentLog }, now),
+    compareDecisions: async ({ server: now }) => {
+      await redoMissedDecisions({ ledger, clock: systemClock, log: silentLog }, now);
+    },
   });
 }
 
