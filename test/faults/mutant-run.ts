@@ -119,10 +119,13 @@ function readReport(output: string, said: string): JsonReport {
   }
 }
 
-/** Every run has the same seed. Only rows of the matrix need the compiled source: for other tests it is left out. */
+/** Tests in which processes of payrun's own run what is compiled: rows of the matrix, and what hands a file in, which a reader reads. */
+const COMPILED = ['test/faults/', 'test/runs/stops-after', 'test/runs/cancelled-rows', 'test/runs/start-clock'];
+
+/** Every run has the same seed. For tests that do not need the compiled source it is left out. */
 function environment(files: readonly string[]): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(?:VITEST|FAULTS_|NODE_ENV$|NODE_OPTIONS$)/.test(name));
-  const needsBuild = files.some((file) => file.startsWith('test/faults/'));
+  const needsBuild = files.some((file) => COMPILED.some((start) => file.startsWith(start)));
   return { ...Object.fromEntries(own), FAULTS_SEED: '1', ...(needsBuild ? {} : { FAULTS_BUILT: 'none' }) };
 }
 

@@ -1,3 +1,4 @@
+import { EIGHTH_MUTATIONS } from './eighth-mutations.ts';
 import { LEDGER_MUTATIONS } from './ledger-mutations.ts';
 import { type Mutation, named, replaced } from './mutation.ts';
 import { PAY_MUTATIONS } from './pay-mutations.ts';
@@ -81,6 +82,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...RESTORE_MUTATIONS,
   ...WRITE_OFF_MUTATIONS,
   ...SEVENTH_MUTATIONS,
+  ...EIGHTH_MUTATIONS,
   ...PAY_MUTATIONS,
   ...MATRIX_MUTATIONS,
 ];
