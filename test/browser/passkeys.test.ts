@@ -45,7 +45,7 @@ describe.runIf(hasBrowser())('a passkey', () => {
     const mo = await openPerson('mo', 'maker');
     const { page, strays, devtools, authenticatorId } = await openPerson('carla', 'checker');
     await addPasskey(page);
-    expect(await page.locator('ol.secret li').count()).toBe(10);
+    expect(await page.locator('main ol li').count()).toBe(10);
     await page.goto('/second-factor');
     await page.getByText('You have a passkey since').waitFor();
 

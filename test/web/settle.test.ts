@@ -318,7 +318,7 @@ describe('what is to settle', () => {
       next = /rel="next" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
     }
     const all = ['r3-300', ...lines.map((line) => `r2-${line + 100}`), ...lines.map((line) => `r1-${line}`)];
-    expect(pages).toEqual([0, 25, 50, 75].map((from) => all.slice(from, from + 25)));
+    expect(pages).toEqual([0, 20, 40, 60, 80].map((from) => all.slice(from, from + 20)));
     const csv: Record<string, string>[] = parse((await anna.get('/to-settle.csv')).text, { columns: true });
     expect(csv.map(({ run, line }) => `${run}-${line}`)).toEqual(all);
     expect(csv[0]).toMatchObject({ state: 'unknown', amount: '100.50', currency: 'USD', quoteId: QUOTE });

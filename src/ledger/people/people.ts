@@ -173,10 +173,22 @@ function recordOf({ version, entries }: PeopleList): PeopleRecord {
   };
 }
 
-function disabledOf(list: PeopleList): string[] {
-  return recordOf(list)
-    .users.filter(({ isDisabled }) => isDisabled)
-    .map(({ name }) => name);
+const enabledSchema = z.object({ isDisabled: z.literal(false) });
+
+/** Of a list that may have been changed by something else: whoever cannot be read there has no word. */
+function disabledOf({ entries }: PeopleList): string[] {
+  return [...entries].flatMap(([field, text]) => {
+    const name = /^user (.*)$/s.exec(field)?.[1];
+    return name === undefined || enabledSchema.safeParse(jsonOf(text)).success ? [] : [name];
+  });
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** A log of its own, which pushes the act's entry by the script that makes the change, and all others as they are. */

@@ -26,7 +26,7 @@ import { filterOf, hrefOfList, settleQuery } from './wanted.ts';
 
 /** The page of a payout, on which its forms stand. */
 const ROW = '/runs/:run/payouts/:line';
-const PAYOUTS_PER_PAGE = 25;
+const PAYOUTS_PER_PAGE = 20;
 const PAYOUTS_PER_CALL = 500;
 
 const NO_GROUPS = { groups: [], outOf: null };
