@@ -2,7 +2,6 @@ import type { Clock } from '../clock.ts';
 import type { CheckedFile } from '../intake/check-file.ts';
 import { openProblemList, type ProblemGroup } from '../intake/problems/problem-list.ts';
 import { type Problem, problemOf } from '../intake/problems/problems.ts';
-import { openContentHash } from '../intake/row/row-hash.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Log } from '../log.ts';
 import type { PayoutRow, RefusedRow } from '../payout.ts';
@@ -97,6 +96,7 @@ export function openIdentityBook(deps: {
   async function lookThrough(path: string, checked: CheckedFile, problemsMax: number): Promise<IdentityFindings> {
     // Loaded by who checks a file: most commands only look at runs.
     const { readPayoutFile } = await import('../intake/read-file.ts');
+    const { openContentHash } = await import('../intake/row/row-hash.ts');
     const problems = openProblemList(problemsMax);
     const warnings = new Map<string, Problem>();
     const accepted = openContentHash();

@@ -76,9 +76,12 @@ test(
       await restart('one');
       await restart('two');
     }
-    const states = async () =>
-      (JSON.parse(await payrun(['list', '--json'])) as { state: string }[]).map(({ state }) => state);
-    await vi.waitUntil(async () => (await states()).every((state) => state === 'finished'), POLL);
+    const isSettled = ({ state, outcomes }: { state: string; outcomes: { pending: number } }): boolean =>
+      state === 'finished' && outcomes.pending === 0;
+    await vi.waitUntil(
+      async () => (JSON.parse(await payrun(['list', '--json'])) as Parameters<typeof isSettled>[0][]).every(isSettled),
+      POLL,
+    );
     for (const worker of workers.values()) worker.kill('SIGTERM');
     for (const worker of workers.values()) expect((await worker.ended).stderr).not.toMatch(/E_LEDGER_KEY|halted/);
 
