@@ -56,6 +56,11 @@ export interface IdentityBook {
   judge(row: PayoutRow): PayoutRow | RefusedRow;
 }
 
+/** Loaded by who checks a file: most commands only look at runs. */
+async function loadReading() {
+  return await Promise.all([import('../intake/read-file.ts'), import('../intake/row/row-hash.ts')]);
+}
+
 /**
  * The identities that the service lists (interface page, section 4). The list may be incomplete:
  * one that is missing from it brings a warning, also after the list was read anew. Refused is one that is listed as another
@@ -94,9 +99,7 @@ export function openIdentityBook(deps: {
   }
 
   async function lookThrough(path: string, checked: CheckedFile, problemsMax: number): Promise<IdentityFindings> {
-    // Loaded by who checks a file: most commands only look at runs.
-    const { readPayoutFile } = await import('../intake/read-file.ts');
-    const { openContentHash } = await import('../intake/row/row-hash.ts');
+    const [{ readPayoutFile }, { openContentHash }] = await loadReading();
     const problems = openProblemList(problemsMax);
     const warnings = new Map<string, Problem>();
     const accepted = openContentHash();

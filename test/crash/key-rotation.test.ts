@@ -20,6 +20,11 @@ afterAll(async () => {
   await processes.remove();
 });
 
+/** Whether a run as `list` prints it is over, with all of its payments. */
+function isSettled({ state, outcomes }: { state: string; outcomes: { pending: number } }): boolean {
+  return state === 'finished' && outcomes.pending === 0;
+}
+
 test(
   "the ledger's key is changed word for word while two workers pay: the new line last, then first, one process after the other; nothing pauses or halts, and each row is paid once",
   async () => {
@@ -76,8 +81,6 @@ test(
       await restart('one');
       await restart('two');
     }
-    const isSettled = ({ state, outcomes }: { state: string; outcomes: { pending: number } }): boolean =>
-      state === 'finished' && outcomes.pending === 0;
     await vi.waitUntil(
       async () => (JSON.parse(await payrun(['list', '--json'])) as Parameters<typeof isSettled>[0][]).every(isSettled),
       POLL,
