@@ -198,6 +198,7 @@ async function stayInDoubt(rig: Rig): Promise<void> {
   await delay(quoteLifeMs + graceMs + gapMs + 2000);
   expect((await rig.states())['unknown']).toBeGreaterThan(0);
   expect(rig.service.counters().quotes).toBe(quotes);
+  await rig.until('the end of all payments', async () => ((await rig.states())['accepted'] ?? 0) === 0);
 }
 
 for (const [words, skewMs] of [
