@@ -58,7 +58,12 @@ export function rfc3339(epochMs: number): string {
   return `${lastDay.text}${hour}:${minute}:${twoDigits(seconds % 60)}.${fraction}Z`;
 }
 
-/** The same; null for what has no time. */
+/** The day in UTC, as `20260131`. */
+export function dayText(epochMs: number): string {
+  return rfc3339(epochMs).slice(0, 'YYYY-MM-DD'.length).replaceAll('-', '');
+}
+
+/** As `rfc3339`; null for what has no time. */
 export function timeOrNull(epochMs: number | null): string | null {
   return epochMs === null ? null : rfc3339(epochMs);
 }

@@ -39,7 +39,10 @@ describe.skipIf(!hasChromium)(
   () => {
     test('prints the report of a run with its pages and its text', async () => {
       const { code, stderr } = await payrun.run(['report', runId, '--format', 'pdf', '--output', 'report.pdf']);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Service sandbox, ledger .*\nwrote report\.pdf\n$/) });
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringMatching(/^Service sandbox, ledger .*\nwrote report\.pdf\n$/),
+      });
       const { pages, text } = pdf('report.pdf');
       expect(pages).toBeGreaterThan(0);
       for (const words of ['Thisreportties', runId, 'Rowsandmoney', 'Payoutsovertime', '30.00']) {

@@ -62,26 +62,6 @@ describe('a purge while the season is closed', () => {
   });
 });
 
-describe('a host that was written off by an earlier payrun', () => {
-  test.each([['1'], ['lost']])(
-    'is a lost one still (the ledger says %s), and a file that Redis forgot is in doubt',
-    async (how) => {
-      await hosts.restart();
-      await hosts.loseHost();
-      // As payrun wrote it before the commit "A lost host puts a forgotten file in doubt only for a week after its loss"; same layout 4.
-      await hosts.server.redis.hset(`${hosts.desk.prefix}:head`, 'writtenOff:dir-b', how);
-      const id = newId();
-      await hosts.desk.ledger.recovery.restoreRun({
-        id,
-        fileSha256: id.repeat(8),
-        contentHash: `c-${id}`,
-      });
-      expect(await recordRows(hosts.desk.ledger, id, freshRows(1))).toBe('recorded');
-      expect(await hosts.statesOf(id)).toEqual(['held']);
-    },
-  );
-});
-
 describe('what two people settled as not paid after a write-off', () => {
   test.each([
     ['into an open season', false],

@@ -1,5 +1,5 @@
 import { STATE_LETTERS } from '../payouts/stored.ts';
-import { LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
+import { LUA_COUNTED, LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
 const states = Object.entries(STATE_LETTERS).map(([state, letter]) => `${letter} = '${state}'`);
 
@@ -25,7 +25,7 @@ const states = Object.entries(STATE_LETTERS).map(([state, letter]) => `${letter}
  * Invariant: an item is written as a whole or not at all. Nothing is armed but in an open season of this very server, which knows
  * of every arming that the caller knows, from a data directory whose intent logs were compared for it, with no halt and no wait.
  */
-export const COMMIT = `${LUA_PRELUDE}${LUA_SUMS}
+export const COMMIT = `${LUA_PRELUDE}${LUA_SUMS}${LUA_COUNTED}
 local STATE = { ${states.join(', ')} }
 local at = now()
 local mode = ARGV[1]
@@ -67,17 +67,6 @@ local listSeal, hasBlocked
 local function isBlocked(beneficiary)
   if hasBlocked == nil then hasBlocked = redis.call('EXISTS', BLOCKED) == 1 end
   return hasBlocked and redis.call('HEXISTS', BLOCKED, beneficiary) == 1
-end
-
-local function addCounted(item, day, beneficiary, list, sign)
-  local isKept = sign == '' or redis.call('EXISTS', spentKey(day)) == 1
-  for currency, amount in string.gmatch(list, '(%u+) (%d+)') do
-    redis.call('HINCRBY', runKey(item.run), 'sum:' .. currency, sign .. amount)
-    if isKept then
-      redis.call('HINCRBY', spentKey(day), currency, sign .. amount)
-      redis.call('HINCRBY', spentKey(day), currency .. ' ' .. beneficiary, sign .. amount)
-    end
-  end
 end
 
 local lastOutcomes = {}
@@ -165,10 +154,9 @@ local OPS = {
   -- What people did, for the audit log.
   act = { 1, function(_, act) redis.call('RPUSH', AUDIT_WAITING, act) end },
   changes = { 0, function(item) add(runKey(item.run), 'changes', 1) end },
-  uncount = { 3, function(item, day, beneficiary, list) addCounted(item, day, beneficiary, list, '-') end },
+  uncount = { 3, function(item, day, beneficiary, list) addCounted(item.run, day, beneficiary, list, '-') end },
   count = { 3, function(item, day, beneficiary, list)
-    addCounted(item, day, beneficiary, list, '')
-    redis.call('PEXPIRE', spentKey(day), 8 * 86400000)
+    addCounted(item.run, day, beneficiary, list, '')
   end },
   slice = { 1, function(item, ms)
     redis.call('ZADD', slicesKey(item.run), text(at + tonumber(ms)), item.line .. '-' .. item.line)

@@ -1,4 +1,4 @@
-import { LUA_PRELUDE } from './prelude.ts';
+import { LUA_COUNTED, LUA_PRELUDE } from './prelude.ts';
 import { LUA_RECORDS } from './records.ts';
 import { LUA_PEERS } from './season.ts';
 
@@ -29,7 +29,7 @@ export const CLAIMANTS_MAX = 8;
  * ever might has noted it on disk, so that a Redis which goes back to before it came is told of it. A quote to which the
  * service said yes is never proven dead.
  */
-export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_RECORDS}${LUA_PEERS}
+export const COMPARE_LINES = `${LUA_PRELUDE}${LUA_COUNTED}${LUA_RECORDS}${LUA_PEERS}
 local server = serverNow()
 if server ~= ARGV[2] then return { 'changed', 0 } end
 if isWrittenOff(ARGV[1]) then return { 'written-off', 0 } end
@@ -128,18 +128,6 @@ local function noteForgotten(e, p)
   if isNew and get(p, 'q') ~= e.q then noteQuote(p, e.q) end
 end
 
--- Adds to what counts for the limits of a run and a day, or takes it away: amounts have their currencies.
-local function addCounted(run, day, beneficiary, amounts, sign)
-  local isKept = sign == '' or redis.call('EXISTS', spentKey(day)) == 1
-  for currency, amount in string.gmatch(amounts, '(%u+) (%d+)') do
-    redis.call('HINCRBY', runKey(run), 'sum:' .. currency, sign .. amount)
-    if isKept then
-      redis.call('HINCRBY', spentKey(day), currency, sign .. amount)
-      redis.call('HINCRBY', spentKey(day), currency .. ' ' .. beneficiary, sign .. amount)
-    end
-  end
-end
-
 -- Counts a payout as its line says, in the place of what it counted as before: { d day, b beneficiary, s amounts }.
 local function countFor(p, counted)
   if get(p, 'ld') == counted.d and get(p, 'lc') == counted.s then return end
@@ -148,7 +136,6 @@ local function countFor(p, counted)
   set(p, 'lb', counted.b)
   set(p, 'lc', counted.s)
   addCounted(p.run, counted.d, counted.b, counted.s, '')
-  redis.call('PEXPIRE', spentKey(counted.d), 8 * 86400000)
 end
 
 -- What the service answered. A quote to which it said yes is never proven dead.
@@ -278,7 +265,7 @@ end
 
 -- All have compared. A lost host may still come back with the line of a quote that nobody knows yet.
 local function forgetAnswers()
-  if not hasLostHost() then return redis.call('UNLINK', YES) end
+  if not mayHaveLost() then return redis.call('UNLINK', YES) end
   for _, quote in ipairs(redis.call('HKEYS', YES)) do
     if redis.call('HEXISTS', quotesKey(quote), quote) == 1 or string.find(quote, '^late ') then redis.call('HDEL', YES, quote) end
   end

@@ -10,9 +10,6 @@ const runMoves = luaTable(
   Object.entries(RUN_MOVES).flatMap(([from, tos]) => tos.map((to) => [`${from}>${to}`, 'true'] as const)),
 );
 
-/** So long after the loss of a host a run may still be one that it had, whatever the clocks say. */
-const LOST_DOUBT_MS = 7 * 24 * 60 * 60_000;
-
 /** What several scripts share: key names, the table of runs' moves (made from src/payout.ts), and Redis's time. */
 export const LUA_PRELUDE = `${LUA_KEYS}
 local OUTCOME = ${outcomes}
@@ -55,35 +52,13 @@ local function runOf(file, content)
   return nil
 end
 
--- The beginning of the day that a run's id begins with, in ms since 1970; nil where it begins with none.
-local function dayOfRun(run)
-  local year, month, day = string.match(run, '^(%d%d%d%d)(%d%d)(%d%d)%-')
-  if not year then return nil end
-  -- The day's Julian number, counting years from March on.
-  local before = math.floor((14 - month) / 12)
-  local y, m = year + 4800 - before, month + 12 * before - 3
-  local julian = day + math.floor((153 * m + 2) / 5) + 365 * y + math.floor(y / 4) - math.floor(y / 100) + math.floor(y / 400) - 32045
-  return (julian - 2440588) * 86400000
-end
-
--- Whether a host that was lost may have sent rows of a run that this Redis forgot. One that was retired sent nothing unknown. An earlier
--- payrun noted no time of a loss, nor whether a host was retired.
+-- Whether a host that was lost may have sent rows of a run that this Redis forgot, by the day with which the run's id begins; without a
+-- run, whether any host was lost. One that was retired sent nothing unknown.
 local function mayHaveLost(run)
-  local thereAt = dayOfRun(run)
+  local day = run and string.match(run, '^(%d%d%d%d%d%d%d%d)%-')
   for _, field in ipairs(redis.call('HKEYS', HEAD)) do
-    local how = string.sub(field, 1, 11) == 'writtenOff:' and redis.call('HGET', HEAD, field)
-    if how and how ~= 'retired' then
-      local lostAt = string.match(how, '^lost (%d+)$')
-      if not lostAt or not thereAt or thereAt <= tonumber(lostAt) + ${LOST_DOUBT_MS} then return true end
-    end
-  end
-  return false
-end
-
--- Whether a host was lost that may still come back.
-local function hasLostHost()
-  for _, field in ipairs(redis.call('HKEYS', HEAD)) do
-    if string.sub(field, 1, 11) == 'writtenOff:' and redis.call('HGET', HEAD, field) ~= 'retired' then return true end
+    local lastDay = string.sub(field, 1, 11) == 'writtenOff:' and string.match(redis.call('HGET', HEAD, field), '^lost (%d+)$')
+    if lastDay and (not day or day <= lastDay) then return true end
   end
   return false
 end
@@ -164,5 +139,20 @@ local function writeSums()
   for key, fields in pairs(sums) do
     for field, sum in pairs(fields) do redis.call('HINCRBY', key, field, text(sum)) end
   end
+end
+`;
+
+/** Adds amounts, with their currencies, to what counts for the limits of a run and a day; sign '-' takes them away. */
+export const LUA_COUNTED = `
+local function addCounted(run, day, beneficiary, amounts, sign)
+  local isKept = sign == '' or redis.call('EXISTS', spentKey(day)) == 1
+  for currency, amount in string.gmatch(amounts, '(%u+) (%d+)') do
+    redis.call('HINCRBY', runKey(run), 'sum:' .. currency, sign .. amount)
+    if isKept then
+      redis.call('HINCRBY', spentKey(day), currency, sign .. amount)
+      redis.call('HINCRBY', spentKey(day), currency .. ' ' .. beneficiary, sign .. amount)
+    end
+  end
+  if sign == '' then redis.call('PEXPIRE', spentKey(day), 8 * 86400000) end
 end
 `;

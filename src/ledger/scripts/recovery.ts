@@ -148,7 +148,7 @@ return { 'begun', by }
  * Takes the directories that two people agreed to write off out of the season, and opens it when nobody else is missing.
  * Those that noted them as their peers do not bring them back.
  *
- * KEYS[1] prefix; ARGV[1] as ARGV[9] above
+ * KEYS[1] prefix; ARGV[1] the last day, as run ids begin, of runs that they may have had; ARGV[2] as ARGV[9] above
  * Returns directories that are still missing.
  */
 export const FORGET_DIRS = `${LUA_PRELUDE}${LUA_WRITE_OFF}
@@ -157,7 +157,7 @@ local dirs = redis.call('HGETALL', DIRS)
 for i = 1, #dirs, 2 do
   local _, agreed = wordsOn(dirs[i])
   if dirs[i + 1] ~= server and agreed ~= '' then
-    forget(dirs[i], 'lost ' .. text(now()))
+    forget(dirs[i], 'lost ' .. ARGV[1])
     hasLost = true
   else
     left = left + 1

@@ -1,15 +1,18 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { isSamePerson } from '../../access/same-person.ts';
+import { dayText } from '../../clock.ts';
 import { Refusal } from '../../refusal.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { type WordJudge, wordStands } from '../people/word.ts';
-import { runScript, script, textOf, textsOf, wordOf } from '../script.ts';
+import { redisTime, runScript, script, textOf, textsOf, wordOf } from '../script.ts';
 import { ADOPT, FORGET_DIRS, RESTORE_RUN, WRITE_OFF } from '../scripts/recovery.ts';
 import type { Word } from '../seals.ts';
 import { requireOurs, SCHEMA_VERSION } from './refuse-ledger.ts';
 
 const TRIES_MAX = 20;
+/** So long after the loss of a host a run may still be one that it had, whatever the clocks say. */
+const LOST_DOUBT_MS = 7 * 24 * 60 * 60_000;
 
 /** A ledger to be made for data directories whose Redis is gone. */
 export interface Adoption {
@@ -128,7 +131,10 @@ export function openRecovery(redis: Redis, keys: LedgerKeys, judge: WordJudge): 
         return { result: wordOf(WRITE_OFF_RESULTS, result), proposedBy, missing };
       });
     },
-    forgetDirs: async () => textsOf(await run('forget', JSON.stringify(await readWords()))),
+    async forgetDirs() {
+      const lastDay = dayText((await redisTime(redis)) + LOST_DOUBT_MS);
+      return textsOf(await run('forget', lastDay, JSON.stringify(await readWords())));
+    },
     async stopAhead(target, action) {
       await redis.hset(keys.stopsAhead, target, action);
     },

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { Refusal, withSteps } from '../../refusal.ts';
 
-/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses what is not in blocks. */
+/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses an older one, whose seals are made otherwise. */
 export const SCHEMA_VERSION = 5;
 export const SCHEMA_VERSION_MIN = 5;
 

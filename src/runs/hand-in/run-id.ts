@@ -1,4 +1,4 @@
-import { type Clock, type Random, rfc3339 } from '../../clock.ts';
+import { type Clock, dayText, type Random } from '../../clock.ts';
 
 /** Without letters and digits that are taken for one another. */
 const ALPHABET = '23456789abcdefghjkmnpqrstvwxyz';
@@ -6,9 +6,8 @@ const RANDOM_LETTERS = 6;
 
 /** A run's id: its day (UTC) and six random letters, `20260131-k3f9xq`. Files and logs sort by it. */
 export function newRunId({ clock, random }: { clock: Clock; random: Random }): string {
-  const day = rfc3339(clock.now()).slice(0, 10).replaceAll('-', '');
   const letters = [...random.bytes(RANDOM_LETTERS)].map((byte) => ALPHABET[byte % ALPHABET.length]);
-  return `${day}-${letters.join('')}`;
+  return `${dayText(clock.now())}-${letters.join('')}`;
 }
 
 /** Whether a text may be a run's id. */

@@ -29,16 +29,20 @@ interface MissedDeps {
 export async function redoMissedDecisions(deps: MissedDeps, server: string): Promise<boolean> {
   const { audit } = deps.ledger;
   const missing = await audit.missing();
-  const ahead = [...(await deps.ledger.recovery.stopsAhead()).keys()];
-  const missed = missedDecisions(missing, ahead);
-  const left = missed === undefined ? [] : await stopAndRedo(deps, missed, server);
+  const ahead = await deps.ledger.recovery.stopsAhead();
+  const missed = missedDecisions(missing, [...ahead.keys()]);
+  const left = missed === undefined ? [] : await stopAndRedo(deps, missed, { server, ahead });
   const noted = [...missing.former, ...missing.ours].filter(({ hash }) => !left.includes(hash));
   await audit.noteMissing(noted, server);
   return left.length === 0;
 }
 
 /** The hashes of those that could not be done again yet. */
-async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: string): Promise<readonly string[]> {
+async function stopAndRedo(
+  deps: MissedDeps,
+  missed: MissedDecisions,
+  { server, ahead }: { server: string; ahead: ReadonlyMap<string, string> },
+): Promise<readonly string[]> {
   const { ledger, log } = deps;
   log.error('Redis went back in time: what people decided is missing', { reason: missed.text });
   for (const { number, action, target } of missed.all) {
@@ -54,7 +58,7 @@ async function stopAndRedo(deps: MissedDeps, missed: MissedDecisions, server: st
     if (await goesOn(ledger, runId)) await doAgain(deps, { action: 'run.paused', target: runId, control });
   }
   for (const { target } of missed.proposed) await voidProposal(deps, target);
-  return await redoStops(deps, missed);
+  return await redoStops(deps, [...missed.stops, ...stopsAhead(ahead)]);
 }
 
 async function restoreRuns({ recovery }: Ledger, { submitted }: MissedDecisions): Promise<void> {
@@ -67,25 +71,27 @@ async function restoreRuns({ recovery }: Ledger, { submitted }: MissedDecisions)
 }
 
 /** The hashes of those that could not be done again yet. */
-async function redoStops(deps: MissedDeps, missed: MissedDecisions): Promise<readonly string[]> {
+async function redoStops(deps: MissedDeps, stops: readonly AnyStop[]): Promise<readonly string[]> {
   const { ledger } = deps;
   const left: string[] = [];
-  for (const { action, target, details, hash } of [...missed.stops, ...(await stopsAhead(ledger))]) {
+  for (const { action, target, details, hash } of stops) {
     const control = { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` };
     const known = await inKnownRun(ledger, { action, target });
-    // A run that comes back is paused anyhow.
-    if (known === undefined) await (action === 'run.paused' ? undefined : ledger.recovery.stopAhead(target, action));
-    else if (await doAgain(deps, { ...known, control })) await ledger.recovery.forgetStop(target);
+    if (known === undefined) {
+      // A run that comes back is paused anyhow.
+      if (action !== 'run.paused') await ledger.recovery.stopAhead(target, action);
+    } else if (await doAgain(deps, { ...known, control })) await ledger.recovery.forgetStop(target);
     else if (hash !== '') left.push(hash);
   }
   return left;
 }
 
+/** Without a hash where no entry of this directory's copies has it. */
+type AnyStop = Pick<MissedStop, 'action' | 'target' | 'details' | 'hash'>;
+
 /** What people stopped before it was known again, as another directory had it. */
-async function stopsAhead({
-  recovery,
-}: Ledger): Promise<readonly Pick<MissedStop, 'action' | 'target' | 'details' | 'hash'>[]> {
-  return [...(await recovery.stopsAhead())].flatMap(([target, noted]) => {
+function stopsAhead(ahead: ReadonlyMap<string, string>): readonly AnyStop[] {
+  return [...ahead].flatMap(([target, noted]) => {
     const action = STOPPING.find((one) => one === noted);
     return action === undefined ? [] : [{ action, target, details: {}, hash: '' }];
   });
