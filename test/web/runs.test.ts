@@ -542,6 +542,15 @@ describe('an approval', () => {
     expect((await carl.get(`/runs/${run.id}/send-back`)).status).toBe(409);
   });
 
+  test('is not taken back by a page to send it back that stood open meanwhile: the run goes on', async () => {
+    const { app, run, person } = await openApprovalRig();
+    const carl = await person('carl', 'checker');
+    await carl.get(`/runs/${run.id}/send-back`);
+    await server.redis.hset(`${app.config.prefix}:run:${run.id}`, 'state', 'paying');
+    await carl.post(`/runs/${run.id}/send-back`, { reason: 'line 3 is last month' });
+    expect(await app.ledger.runs.read(run.id)).toMatchObject({ state: 'paying', counts: { cancelled: 0 } });
+  });
+
   test.each([
     { forged: { ben: ANNA }, of: 'a beneficiary' },
     { forged: { amt: '100' }, of: 'an amount' },

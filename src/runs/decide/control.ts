@@ -43,10 +43,17 @@ export async function cancelRun(deps: ControlDeps, runId: string, control: Contr
   return await readRun(deps, runId);
 }
 
+/** Cancels a run that waits for approval; one that was approved meanwhile goes on. */
+export async function sendBackRun(deps: ControlDeps, runId: string, control: Control): Promise<Run> {
+  await moveRun(deps, runId, { from: 'awaiting-approval', to: 'cancelled', ...control });
+  await cancelReady(deps.ledger, runId, control.actor);
+  return await readRun(deps, runId);
+}
+
 async function moveRun(
   deps: ControlDeps,
   runId: string,
-  move: Control & { to: 'paused' | 'paying' | 'cancelled' },
+  move: Control & { to: 'paused' | 'paying' | 'cancelled'; from?: 'awaiting-approval' },
 ): Promise<Run> {
   const before = await readRun(deps, runId);
   if (move.to === 'paying' && before.state !== 'paused' && before.state !== 'paying') {

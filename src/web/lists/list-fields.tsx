@@ -32,7 +32,7 @@ interface SortChoiceProps<Sort extends string> {
   readonly sort: Sort;
 }
 
-/** The same as a form of its own. */
+/** A SortChoice as a form of its own. */
 export function SortForm<Sort extends string>({ action, ...choice }: SortChoiceProps<Sort> & { action: string }) {
   return (
     <form method="get" action={action} class="list-search d-sm-none">
@@ -44,6 +44,12 @@ export function SortForm<Sort extends string>({ action, ...choice }: SortChoiceP
   );
 }
 
+/** The words of a column that is listed the other way round. */
+function wordsOf(sorts: SortChoiceProps<string>['sorts'], sort: string): string {
+  const column = sort.replace(/^-/, '');
+  return sorts.find(([one]) => one.replace(/^-/, '') === column)?.[1] ?? column;
+}
+
 /** The order of a list, for a phone, where no column has a head to press. One that only a head gives is named as it is. */
 export function SortChoice<Sort extends string>({ sorts, sort }: SortChoiceProps<Sort>) {
   const isListed = sorts.some(([one]) => one === sort);
@@ -53,7 +59,7 @@ export function SortChoice<Sort extends string>({ sorts, sort }: SortChoiceProps
         label="Sorted by"
         name="sort"
         value={sort}
-        options={isListed ? sorts : [...sorts, [sort, `${sort.slice(1)}, the other way`]]}
+        options={isListed ? sorts : [...sorts, [sort, `${wordsOf(sorts, sort)}, the other way`]]}
       />
     </div>
   );

@@ -3,7 +3,7 @@ import { reasonText } from '../../access/words.ts';
 import { durationFrom } from '../../duration.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { signedVersions } from '../../runs/after/report-copy.ts';
-import { cancelRun, pauseRun, resumeRun } from '../../runs/decide/control.ts';
+import { cancelRun, pauseRun, resumeRun, sendBackRun } from '../../runs/decide/control.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
@@ -58,7 +58,7 @@ const ACTS = [
   { path: 'pause', act: 'pause', change: pauseRun, page: '/runs/:run' },
   { path: 'resume', act: 'resume', change: resumeRun, page: '/runs/:run' },
   { path: 'cancel', act: 'cancel', change: cancelRun, page: '/runs/:run/cancel' },
-  { path: 'send-back', act: 'cancel', change: cancelRun, page: '/runs/:run/send-back' },
+  { path: 'send-back', act: 'cancel', change: sendBackRun, page: '/runs/:run/send-back' },
 ] as const;
 
 /** What stops a run, lets it go on, or gives it up: as the commands of the same names do. */

@@ -45,7 +45,8 @@ export function addBulkPages(web: Web, deps: WebDeps): void {
   web.get(GROUP, { config: { act: 'read' }, schema: list }, async (request, reply) => {
     const { run: runId, code } = request.params;
     const run = await findRun(deps, runId);
-    const scope = scopeOf(runId, code, request.query.reason);
+    // A form that was refused comes back for the same reason, whatever its address was.
+    const scope = scopeOf(runId, code, request.refused?.typed['which'] ?? request.query.reason);
     const found = await readGroup(deps, scope);
     const shown = { payouts: found.slice(0, PAYOUTS_PER_PAGE), more: found.length > PAYOUTS_PER_PAGE };
     const words = code === UNKNOWN ? 'not known yet' : (reasonWords(code) ?? 'one reason of the service');
