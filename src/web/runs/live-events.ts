@@ -8,7 +8,7 @@ const RETRY_MS = 3000;
 
 /** What everybody sees who looks at a run. */
 export interface Look {
-  /** `changes` of the run and of its sums, and whether everything is halted. */
+  /** `changes` of the run, and whether everything is halted. */
   readonly id: string;
   readonly html: string;
   /** Nothing more will come. */

@@ -152,7 +152,7 @@ function fromNowOn(looks: Looks): Looks {
 async function lookAt(sources: ProgressSources, run: Run): Promise<Look> {
   const progress = await readProgress(sources, run);
   return {
-    id: `${run.changes} ${progress.sums?.changes ?? 'none'}${progress.isHalted ? ' halted' : ''}`,
+    id: `${run.changes}${progress.isHalted ? ' halted' : ''}`,
     html: progressHtml(progress, sources.zone),
     isLast: isStill(run) && !isAdding(run, progress.sums),
   };
