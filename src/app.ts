@@ -279,7 +279,7 @@ async function requireTrueAdoption(
   if (adoption !== null && seals.judgeWord(adoption.seal, adoptedWord(adoption)) === 'true') return;
   throw new Refusal(
     'This Redis says that its ledger was adopted for this data directory, and nobody who has the key of the ledger said so.',
-    'Find out who can write to Redis. If it was adopted by an older payrun, start that one once with this directory.',
+    'Find out who can write to Redis.',
   );
 }
 

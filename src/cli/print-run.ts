@@ -72,9 +72,12 @@ function describeRun(app: Shown, { document, run, changes, carriesOn, held }: De
 
 /** What leaves the accounts with its fees, a line for each currency. */
 function fundsLines({ funds }: RunDocument): string[][] {
-  return (funds?.needed ?? []).map(({ currency, needed, fees, estimate }) => [
+  if (funds === null) return [];
+  const { at, payouts, unpriced } = funds;
+  const unknown = unpriced === 0 ? '' : `; no quote told the cost of ${unpriced} of them`;
+  return funds.needed.map(({ currency, needed, fees, estimate }) => [
     'needs',
-    `${estimate ? 'about ' : ''}${needed} ${currency} with fees of ${fees}, by quotes of ${funds?.at} for ${funds?.payouts} payouts`,
+    `${estimate ? 'about ' : ''}${needed} ${currency} with fees of ${fees}, by quotes of ${at} for ${payouts} payouts${unknown}`,
   ]);
 }
 

@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { terminalVariables } from '../config/terminal-variables.ts';
 import { escapeUnseen } from '../intake/problems/shown-value.ts';
+import { escapeCodeUnits } from '../intake/spreadsheet-cell.ts';
 import { codeOf } from '../refusal.ts';
 import { jsonText } from '../report/json-text.ts';
 import { asciiOf, isAsciiAlone, openTerminal, type Terminal } from './terminal.ts';
@@ -18,14 +19,7 @@ export function printJson(value: unknown): void {
 
 function shownJson(value: unknown): string {
   const text = jsonText(value);
-  return isAsciiAlone(terminalVariables()) ? text.replaceAll(/\P{ASCII}/gu, escapeSign) : text;
-}
-
-function escapeSign(sign: string): string {
-  return Array.from(
-    { length: sign.length },
-    (_, index) => `\\u${sign.charCodeAt(index).toString(16).padStart(4, '0')}`,
-  ).join('');
+  return isAsciiAlone(terminalVariables()) ? text.replaceAll(/\P{ASCII}/gu, escapeCodeUnits) : text;
 }
 
 /** Data that is too much for one text. Ends early, without a fault, when whoever reads it has seen enough. */

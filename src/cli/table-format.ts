@@ -12,6 +12,6 @@ export function requireTableFormat({ format, output, bom }: Wanted): void {
     throw new Refusal('--bom is for --format csv.', 'Leave one of them out.');
   }
   if ((format === 'xlsx' || format === 'pdf') && output === undefined && process.stdout.isTTY) {
-    throw new Refusal('A workbook or a PDF is nothing for a terminal.', 'Name a file with --output.');
+    throw new Refusal('A terminal cannot show a workbook or a PDF.', 'Name a file with --output.');
   }
 }

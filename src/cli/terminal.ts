@@ -32,7 +32,7 @@ export function openTerminal(stream: Stream, variables: Variables): Terminal {
 
 const TONES: readonly (readonly [tone: 'red' | 'yellow', words: RegExp])[] = [
   ['red', /^FAIL(?= )|^(!!! |THIS REPORT DOES NOT TIE|Everything is halted).*$/gm],
-  ['yellow', /^warning(?= )|^[0-9,]+ (held|unknown)(?=\b)|^state +paused\b.*$/gm],
+  ['yellow', /^warning(?= )|^[0-9,]+ (?:held|unknown)\b|^state +paused\b.*$/gm],
 ];
 
 function inTone(text: string, [tone, words]: (typeof TONES)[number]): string {

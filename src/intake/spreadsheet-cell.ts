@@ -21,7 +21,8 @@ export function escapeControls(text: string): string {
   return PRINTABLE_ASCII.test(text) ? text : text.replace(CONTROLS, escapeCodeUnits);
 }
 
-function escapeCodeUnits(character: string): string {
+/** Each UTF-16 code unit as `\u` and four hexadecimal digits. */
+export function escapeCodeUnits(character: string): string {
   return Array.from(
     { length: character.length },
     (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,

@@ -139,7 +139,7 @@ describe('the inbox page', () => {
     await scheduleReading(app, 'sftp://payrun@files.example.com/in', 'away');
     const { text } = await (await person('anna', 'viewer')).get('/inbox');
     expect(text).toContain('The folder is not there.');
-    expect(text).toContain('It lies on a server');
+    expect(text).toContain('It is on a server');
     expect(text).toContain('Nothing waits in in/.');
   });
 

@@ -177,13 +177,15 @@ async function writePdf(
     import('../../web/runs/printed-file.ts'),
     import('./pdf.ts'),
   ]);
-  const { html, ties } =
-    confirmation === undefined
-      ? await reportPage(app, runId)
-      : { html: await confirmationPage(app, { runId, line: confirmation }), ties: true };
+  if (confirmation !== undefined) {
+    await writeOut({ output, format: 'pdf' }, pdfOf(await confirmationPage(app, { runId, line: confirmation })));
+    return EXIT.ok;
+  }
+  const { html, summary } = await reportPage(app, runId);
+  if (!summary.ties) tellFaults(summary);
+  tellVersion(summary);
   await writeOut({ output, format: 'pdf' }, pdfOf(html));
-  if (!ties) say('THIS REPORT DOES NOT TIE: do not book from it.');
-  return ties ? EXIT.ok : EXIT.defect;
+  return summary.ties ? EXIT.ok : EXIT.defect;
 }
 
 function tellFaults({ conservation }: ReportSummary): void {

@@ -12,6 +12,7 @@ export async function heldText({ ledger }: { readonly ledger: Pick<Ledger, 'runs
   const twins = new Set<string>();
   for await (const batch of ledger.runs.rows(run.id, ['held'])) {
     for (const row of batch) {
+      // It may have moved since its line was found.
       if (isRefused(row) || row.state !== 'held') continue;
       const code = row.reasonCode ?? 'in doubt';
       reasons.set(code, (reasons.get(code) ?? 0) + 1);

@@ -96,8 +96,8 @@ function signatureFault(read: SignatureFile, { keys }: Place, base: string): str
   const key = keys.find(({ id }) => id === read.keyId);
   if (key === undefined) return `it is said to be by the key ${read.keyId}, which is none of those that were given`;
   if (!key.verifies(read.text, read.signature)) return 'it was changed after it was signed';
-  const { of, run = '', version = '' } = read.facts;
-  const named = `${run}.${of === 'report' ? `v${version}` : of === 'summary' ? 'summary' : 'audit'}`;
+  const { of = '', run = '', version = '' } = read.facts;
+  const named = `${run}.${of === 'report' ? `v${version}` : of}`;
   return named === base ? undefined : `it was made for ${named}, and has another name now`;
 }
 

@@ -20,7 +20,7 @@ export async function readInboxes(deps: WebDeps): Promise<ShownInbox[]> {
   return await Promise.all(
     [...readers].map(async ([address, readBy]) => {
       const folder = isAddress(address)
-        ? 'It lies on a server, which is not asked for this list.'
+        ? 'It is on a server, and this list does not ask the server.'
         : await lookAtFolder(address);
       return { address, readBy, folder, trouble: troubleOf(deps, address) };
     }),

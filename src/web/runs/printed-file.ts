@@ -1,6 +1,7 @@
 import type { App } from '../../app.ts';
 import { Refusal } from '../../refusal.ts';
 import { isRefused } from '../../report/row.ts';
+import type { ReportSummary } from '../../report/summary.ts';
 import { reportableRun, reportSource } from '../../runs/after/report.ts';
 import { requireTrueRows } from '../../runs/safety/shown-seals.ts';
 import { openZone } from '../../zone.ts';
@@ -9,11 +10,14 @@ import { Confirmation } from '../payouts/confirmation.tsx';
 import { Problem } from '../problem.ts';
 import { PrintedReport, readPrinted } from './printed-report.tsx';
 
-/** The page for paper of a run's report, whose styles lie in files; and whether the report ties. */
-export async function reportPage(app: App, runId: string): Promise<{ readonly html: string; readonly ties: boolean }> {
+/** The page for paper of a run's report, whose styles lie in files; and what its rows add up to. */
+export async function reportPage(
+  app: App,
+  runId: string,
+): Promise<{ readonly html: string; readonly summary: ReportSummary }> {
   const printed = await readPrinted(await reportSource(app, runId));
   const content = { title: `Report of run ${runId}`, body: PrintedReport(printed) };
-  return { html: asFile(printPage(content, about(app))), ties: printed.summary.ties };
+  return { html: asFile(printPage(content, about(app))), summary: printed.summary };
 }
 
 /** The confirmation of one payment. Throws a Refusal where there is none. */

@@ -21,6 +21,7 @@ import { PurgePage } from './purge-page.tsx';
 import { openRates } from './rates.ts';
 import { CancelPage, SendBackPage } from './run-actions.tsx';
 import { RunPage, runHead } from './run-page.tsx';
+import { isOver } from './run-status.ts';
 import { openRunSums } from './run-sums.ts';
 
 /** The pages of runs. */
@@ -74,7 +75,7 @@ function addControlRoutes(web: Web, deps: WebDeps): void {
 
   web.get('/runs/:run/cancel', { config: { act: 'cancel' }, schema: ofRun }, async (request, reply) => {
     const run = await findRun(deps, request.params.run);
-    if (run.state === 'finished' || run.state === 'cancelled')
+    if (isOver(run))
       throw new Problem(409, `Run ${run.id} is ${run.state}; it cannot be cancelled.`, 'Look at the run as it is now.');
     return await sendPage(reply, deps, { title: `Cancel run ${run.id}?`, body: CancelPage({ run }) });
   });

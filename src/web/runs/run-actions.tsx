@@ -152,7 +152,7 @@ export function SendBackPage({ run }: { run: Run }) {
       </p>
       <Form action={`/runs/${run.id}/send-back`} class="run-action">
         <Field
-          label="What is to be mended"
+          label="What needs to be corrected"
           name="reason"
           required
           maxLength={200}

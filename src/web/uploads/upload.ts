@@ -76,7 +76,7 @@ const schema = z.strictObject({
   isNew: z.boolean(),
   /** Why it could not be handed in by itself. */
   trouble: z.string().nullable(),
-  /** Uploads of versions before have it. */
+  /** Earlier versions of payrun stored it; nothing reads it. */
   fees: z.unknown().optional(),
 });
 export type Upload = z.infer<typeof schema>;
