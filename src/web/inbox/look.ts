@@ -10,7 +10,7 @@ import { codeOf } from '../../refusal.ts';
 /** Names of a folder that one look reads; of more than that it says so. */
 const NAMES_MAX = 5000;
 /** Files of a kind that are named. */
-const SHOWN_MAX = 25;
+export const SHOWN_MAX = 25;
 const ACK_BYTES_MAX = 64 * 1024;
 const NACK_BYTES_MAX = 4 * 1024 * 1024;
 
