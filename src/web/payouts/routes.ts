@@ -6,6 +6,7 @@ import { tableCsv } from '../../report/table-csv.ts';
 import { requireTrueRows, trueRows } from '../../runs/safety/shown-seals.ts';
 import { storyOf } from '../../runs/story.ts';
 import { sendDownload } from '../download.ts';
+import { pageQuery } from '../lists/listed.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { sendPrintPage } from '../parts/print-page.tsx';
 import { noteDownload } from '../runs/downloads.ts';
@@ -22,7 +23,7 @@ const ROWS_PER_PAGE = 25;
 const ofRun = z.strictObject({ run: z.string().max(64) });
 const list = {
   params: ofRun,
-  querystring: z.strictObject({ ...rowQuery, page: z.coerce.number().int().min(1).max(1_000_000).default(1) }),
+  querystring: z.strictObject({ ...rowQuery, page: pageQuery }),
 };
 const csv = { params: ofRun, querystring: z.strictObject(rowQuery) };
 

@@ -4,7 +4,7 @@ import type { Money } from '../../money.ts';
 import type { Payout, Run } from '../../payout.ts';
 import type { BeneficiaryTotal } from '../../runs/beneficiaries.ts';
 import { Badge } from '../parts/badge.tsx';
-import { shownCount } from '../parts/figures.ts';
+import { counted, shownCount } from '../parts/figures.ts';
 import { Amount } from '../parts/money.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -50,7 +50,7 @@ export function ApprovalCards(props: ApprovalProps) {
 
 /** By quotes, with fees; until there are some, the amounts of the rows that are paid. */
 function LeavesPart({ funds, isAsking, beneficiaries: { pays } }: ApprovalProps) {
-  const rows = `${shownCount(pays.rows)} ${pays.rows === 1 ? 'row' : 'rows'}`;
+  const rows = counted(pays.rows, 'row');
   if (funds === null) {
     return (
       <>

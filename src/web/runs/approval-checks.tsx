@@ -3,7 +3,7 @@ import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { type Money, sumMoney } from '../../money.ts';
 import type { Run } from '../../payout.ts';
 import type { Tone } from '../parts/badge.tsx';
-import { shownCount } from '../parts/figures.ts';
+import { counted, shownCount } from '../parts/figures.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { reasonWords } from '../parts/outcome-words.ts';
 import { hrefOfRows } from '../payouts/wanted.ts';
@@ -43,15 +43,14 @@ export function Checks({ run, limits, beneficiaries, changes }: ApprovalProps) {
           {blocked.slice(0, LINKS_MAX).map(({ identityId, rows, amount }, at) => (
             <span key={`${identityId} ${amount.currency}`}>
               {at === 0 ? '' : ', '}
-              <a href={rowsOf({ text: identityId })}>
-                {shownCount(rows)} {rows === 1 ? 'row' : 'rows'}
-              </a>
+              <a href={rowsOf({ text: identityId })}>{counted(rows, 'row')}</a>
             </span>
           ))}
           {blocked.length > LINKS_MAX ? ` and ${shownCount(blocked.length - LINKS_MAX)} more lines` : null}.
         </Check>
         <Check isGood={run.newBeneficiaryRows === 0} good="Everybody was paid before.">
-          {shownCount(run.newBeneficiaryRows)} rows go to somebody who was never paid before.
+          {counted(run.newBeneficiaryRows, 'row')} {run.newBeneficiaryRows === 1 ? 'goes' : 'go'} to somebody who was
+          never paid before.
         </Check>
         <Check isGood={limits !== null} good="Limits are set, and count when it is paid.">
           No limits are set.

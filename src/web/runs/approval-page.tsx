@@ -160,7 +160,7 @@ function BeneficiaryTable(props: ApprovalProps) {
       <p>
         {run.newBeneficiaryRows === 0
           ? 'Each of them was paid from this ledger before.'
-          : `${counted(run.newBeneficiaryRows, 'row')} to beneficiaries to whom this ledger had never paid anything.`}{' '}
+          : `This ledger has never paid the beneficiaries of ${counted(run.newBeneficiaryRows, 'row')}.`}{' '}
         This is no proof: whoever can write to Redis can change who was paid before.
       </p>
       <BeneficiaryLines caption="Who gets most, in each currency the largest first" lines={top} seen={props} />

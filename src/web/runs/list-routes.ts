@@ -7,6 +7,7 @@ import { type TableCell, tableCsv } from '../../report/table-csv.ts';
 import { fileTotals } from '../../report/totals.ts';
 import { rowsDone } from '../../runs/progress.ts';
 import { sendDownload } from '../download.ts';
+import { pageQuery } from '../lists/listed.ts';
 import { sendPage } from '../parts/frame.tsx';
 import type { Web, WebDeps } from '../web.ts';
 import { RunsPage } from './runs-page.tsx';
@@ -16,7 +17,7 @@ const PAGE_RUNS = 25;
 const CSV_RUNS_PER_READ = 200;
 
 const onPage = {
-  querystring: z.strictObject({ ...runsQuery, page: z.coerce.number().int().min(1).max(1_000_000).default(1) }),
+  querystring: z.strictObject({ ...runsQuery, page: pageQuery }),
 };
 const asCsv = { querystring: z.strictObject(runsQuery) };
 

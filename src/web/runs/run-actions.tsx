@@ -70,8 +70,7 @@ function FileLinks({ run, retryRows }: Pick<ActionsProps, 'run' | 'retryRows'>) 
       </a>
       {failed + returned + rejected + cancelled === 0 || retryRows === 0 ? null : (
         <a class="btn" href={`/runs/${id}/retry-file`}>
-          <Icon name="file-export" /> Retry file{' '}
-          {retryRows === null ? null : `with ${shownCount(retryRows)} ${retryRows === 1 ? 'row' : 'rows'}`}
+          <Icon name="file-export" /> Retry file {retryRows === null ? null : `with ${counted(retryRows, 'row')}`}
         </a>
       )}
     </>
@@ -147,8 +146,8 @@ export function SendBackPage({ run }: { run: Run }) {
   return (
     <>
       <p>
-        Nothing of its {shownCount(run.rows)} rows has been paid, and nothing will be: the run ends. {run.createdBy},
-        who handed it in, reads your reason on its page, mends the file and hands it in again.
+        None of its {counted(run.rows, 'row')} has been paid, and none will be: the run ends. {run.createdBy}, who
+        handed it in, reads your reason on its page, mends the file and hands it in again.
       </p>
       <Form action={`/runs/${run.id}/send-back`} class="run-action">
         <Field

@@ -11,14 +11,11 @@ import { openUnpaid } from './unpaid.ts';
 export function addTodayPage(web: Web, deps: WebDeps): void {
   const { app } = deps;
   const readUnpaid = openUnpaid(app.ledger.runs);
+  const countRefused = openRefusedCount(deps);
 
   const show = async (who: Person | null, reply: FastifyReply): Promise<FastifyReply> => {
     if (who === null) throw new Error('the first page let somebody in who has not signed in');
-    const [runs, inboxes] = await Promise.all([deps.recentRuns(), readInboxes(deps)]);
-    const refusedFiles = inboxes.reduce(
-      (sum, { folder }) => sum + (typeof folder === 'string' ? 0 : folder.refused.count),
-      0,
-    );
+    const [runs, refusedFiles] = await Promise.all([deps.recentRuns(), countRefused()]);
     const waiting = await waitingFor(app, who, runs);
     const now = app.clock.now();
     const unpaid = await readUnpaid(runs, yesterday(now, deps.zone));
@@ -31,6 +28,24 @@ export function addTodayPage(web: Web, deps: WebDeps): void {
   // The same for the script of the page, which asks now and then.
   const again = { act: 'read', looksByItself: true } as const;
   web.get('/today', { config: again }, async ({ who }, reply) => await show(who, reply));
+}
+
+const REFUSED_FRESH_MS = 30_000;
+
+/** Files that inboxes refused, as many as there were a moment ago: pages ask again and again. */
+function openRefusedCount(deps: WebDeps): () => Promise<number> {
+  const { clock } = deps.app;
+  let known: { readonly at: number; readonly count: Promise<number> } | undefined;
+  const read = async (): Promise<number> =>
+    (await readInboxes(deps)).reduce(
+      (sum, { folder }) => sum + (typeof folder === 'string' ? 0 : folder.refused.count),
+      0,
+    );
+  return async () => {
+    const now = clock.monotonic();
+    if (known === undefined || now - known.at > REFUSED_FRESH_MS) known = { at: now, count: read() };
+    return await known.count;
+  };
 }
 
 function TodayWords({ isEmpty, waiting }: { isEmpty: boolean; waiting: Waiting }) {

@@ -1,6 +1,6 @@
 import type { ListedName } from '../../access/listed-name.ts';
 import type { ForeseenDocument } from '../../runs/hand-in/foreseen-document.ts';
-import { shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
+import { counted, shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Identity } from '../parts/identity.tsx';
 import { Table } from '../parts/table.tsx';
@@ -53,7 +53,7 @@ export function ForeseenPart({ id, foreseen }: { id: string; foreseen: ForeseenD
         ))}
         {untold === 0 ? null : (
           <p class="tie tone-wait">
-            <Icon name="info-circle" /> {rowsText(untold)}: only a quote tells whether a limit stands against{' '}
+            <Icon name="info-circle" /> {counted(untold, 'row')}: only a quote tells whether a limit stands against{' '}
             {untold === 1 ? 'it' : 'them'}
           </p>
         )}
@@ -74,7 +74,7 @@ function CutOff({ one: { currency, cutOff, zone, shut, rows, named } }: { one: F
     <p class={`tie tone-${shut === null ? 'good' : 'wait'}`}>
       <Icon name={shut === null ? 'circle-check' : 'calendar-clock'} />{' '}
       <span>
-        {shut ?? `${currency}: enough time before the cut-off at ${cutOff} (${zone})`}: {rowsText(rows)},{' '}
+        {shut ?? `${currency}: enough time before the cut-off at ${cutOff} (${zone})`}: {counted(rows, 'row')},{' '}
         {shown.map(({ line, reference }) => `line ${line} ${reference}`).join(', ')}
         {others > 0 ? ` and ${shownCount(others)} more` : null}
       </span>
@@ -169,8 +169,4 @@ export function totalsText(totals: Stopped['totals']): string {
   const shown = totals.slice(0, SHOWN_TOTALS).map(({ currency, amount }) => `${shownDecimal(amount)} ${currency}`);
   const left = totals.length - shown.length;
   return [...shown, ...(left === 0 ? [] : [`${left} more currencies`])].join(', ');
-}
-
-function rowsText(rows: number): string {
-  return rows === 1 ? '1 row' : `${shownCount(rows)} rows`;
 }

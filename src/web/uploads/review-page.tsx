@@ -1,7 +1,7 @@
 import type { ListedName } from '../../access/listed-name.ts';
 import type { ForeseenDocument } from '../../runs/hand-in/foreseen-document.ts';
 import { Confirm } from '../parts/confirm.tsx';
-import { shownCount, shownDecimal } from '../parts/figures.ts';
+import { counted, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -118,7 +118,7 @@ function KnownVerdict({ runId, state, createdAt }: NonNullable<ForeseenDocument[
 
 /** What becomes of the rows that can be handed in: `18 rows will be paid: 1,200.00 USD. 18 will not: ….` */
 function paysText({ pays, stopped, untold }: ForeseenDocument): string {
-  const rows = pays.rows === 1 ? '1 row' : `${shownCount(pays.rows)} rows`;
+  const rows = counted(pays.rows, 'row');
   const paid = pays.rows === 0 ? 'No row will be paid by itself.' : `${rows} will be paid: ${totalsText(pays.totals)}.`;
   const counts = (['held', 'rejected'] as const).map((becomes) => ({
     becomes,
