@@ -31,6 +31,7 @@ export type MissedStop = AuditRecord & { readonly action: Stopping };
 const ENDING: ReadonlySet<string> = new Set([
   'run.resumed',
   'beneficiary.unblocked',
+  'user.added',
   'user.enabled',
   'payout.allow-confirmed',
 ]);

@@ -4,10 +4,9 @@ import type { PayoutPlace } from '../payout.ts';
 type Place = Pick<Ledger, 'runs' | 'payouts'>;
 
 const RUNS_PER_PIECE = 200;
-const ROWS_PER_PIECE = 20;
-const ROWS_LOOKED_AT_MAX = 2000;
-/** The rest of a run may be under former credentials, too. */
-const ROWS_OF_STATE_MAX = 100;
+const ROWS_LOOKED_AT_MAX = 8000;
+/** Rows are paid in their order: where the last ones are under former credentials, so are those before. */
+const ROWS_OF_STATE_MAX = 20;
 const PAYMENTS_MAX = 3;
 const STATES = ['accepted', 'completed'] as const;
 
@@ -40,8 +39,6 @@ async function* placesIn(runs: Place['runs'], runId: string): AsyncGenerator<Pay
   for (const state of STATES) {
     let last: number[] = [];
     for await (const lines of runs.linesIn(runId, { state })) last = [...last, ...lines].slice(-ROWS_OF_STATE_MAX);
-    for (let to = last.length; to > 0; to -= ROWS_PER_PIECE) {
-      yield last.slice(Math.max(0, to - ROWS_PER_PIECE), to).map((line) => ({ runId, line }));
-    }
+    if (last.length > 0) yield last.map((line) => ({ runId, line }));
   }
 }

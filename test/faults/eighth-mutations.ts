@@ -104,7 +104,11 @@ export const EIGHTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a key leads to its run',
-    edits: replaced(RUNS, "if own and redis.call('EXISTS', runKey(own)) == 1 then", 'if false then'),
+    edits: replaced(
+      RUNS,
+      "if own and redis.call('EXISTS', runKey(own)) == 1 and (not its or its == ARGV[2]) then",
+      'if false then',
+    ),
     caughtBy: named(
       AGAIN_TESTS,
       'a hand-in under a key that had its run makes no further one, also where another hand-in had the rows paid anew since',

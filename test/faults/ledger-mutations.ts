@@ -251,7 +251,11 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'a run that was handed in since is known again',
-    edits: replaced(MISSED, 'await recovery.restoreRun({ id: target, fileSha256, contentHash, onRecord });', ''),
+    edits: replaced(
+      MISSED,
+      'await recovery.restoreRun({ id: target, fileSha256, contentHash, onRecord, seenAt });',
+      '',
+    ),
     caughtBy: named(
       MISSED_TESTS,
       `${FORGOT} knows the file of a run again that was handed in, with the rows in any spelling, and nothing of it looks new`,

@@ -301,3 +301,16 @@ describe('a data directory', () => {
     },
   );
 });
+
+test('two findings that processes repeat do not void a release of a full halt for ever', async () => {
+  const { ledger } = desk;
+  for (let n = 0; n < 60; n++) await ledger.state.halt('process w', `reason ${n} ${'x'.repeat(90)}`);
+  const again = async () => {
+    await ledger.state.halt('process w', 'finding A of the row 1');
+    await ledger.state.halt('process v', 'finding B of the row 2');
+  };
+  await again();
+  expect(await releaseHalt({ ledger }, 'anna')).toBe('proposed');
+  await again();
+  expect(await releaseHalt({ ledger }, 'bob')).toBe('released');
+});

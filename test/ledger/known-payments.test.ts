@@ -49,3 +49,20 @@ describe('a payment that is known to exist', () => {
     expect((await findKnownPayments(desk.ledger, 'present')).length).toBeGreaterThan(0);
   });
 });
+
+test('a payment under the present credentials is found in a run that is older than 20 runs of 100 under former ones', async () => {
+  const first = await payingRun(desk.ledger, freshRows(3));
+  for (let runs = 0; runs < 20; runs++) {
+    const runId = await payingRun(desk.ledger, freshRows(100));
+    for (let line = 2; line <= 101; line++) {
+      await armPayout(desk.ledger, { runId, line }, { credentials: 'former' });
+      await movePayout(desk.ledger, { runId, line }, { to: 'accepted', dueMs: 1000 });
+    }
+  }
+  // The run that waited (for an approval, for its time) is paid after the credentials were rotated.
+  for (let line = 2; line <= 4; line++) {
+    await armPayout(desk.ledger, { runId: first, line }, { credentials: 'present' });
+    await movePayout(desk.ledger, { runId: first, line }, { to: 'accepted', dueMs: 1000 });
+  }
+  expect((await findKnownPayments(desk.ledger, 'present')).length).toBeGreaterThan(0);
+}, 120_000);

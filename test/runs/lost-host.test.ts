@@ -219,3 +219,30 @@ describe('a yes of the service to a quote that was proven dead before the copy',
     await expect(armOn(hosts.host('dir-c'), runId, [2])).rejects.toThrow(/not armed/);
   });
 });
+
+test('a file that was handed in on a host whose clock was ahead, before another host was lost, is in doubt', async () => {
+  await hosts.restart();
+  await hosts.loseHost();
+  // Handed in today by the clock of Redis; the id has the day of the host's own clock, which is ten days ahead.
+  const day = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
+  const id = newId().replace(/^\d{8}/, day);
+  await hosts.desk.ledger.recovery.restoreRun({
+    id,
+    fileSha256: id.slice(0, 8).repeat(8),
+    contentHash: `c-${id}`,
+    seenAt: Date.now() - 3_600_000,
+  });
+  expect(await recordRows(hosts.desk.ledger, id, freshRows(2))).toBe('recorded');
+  expect(await hosts.statesOf(id)).toEqual(['held', 'held']);
+});
+
+test('a run that is known as one whose file was replaced is not known by its lines', async () => {
+  const { recovery, runs } = hosts.desk.ledger;
+  const [a, b] = [newId(), newId()];
+  await recovery.restoreRun({ id: a, fileSha256: 'f1'.repeat(32), contentHash: 'c-1' });
+  await recovery.restoreRun({ id: b, fileSha256: 'f1'.repeat(32), contentHash: 'c-1' });
+  expect(await recovery.knownAs(b)).toEqual({ id: a, isSameFile: true });
+  expect(await runs.takeFile(a, { sha256: 'f2'.repeat(32), name: 'other.csv' })).toBe(true);
+  expect.soft((await recovery.knownAs(a)).isSameFile).toBe(false);
+  expect(await recovery.knownAs(b)).toEqual({ id: a, isSameFile: false });
+});

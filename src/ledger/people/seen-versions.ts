@@ -25,9 +25,14 @@ export async function openSeenVersions(
 ): Promise<SeenVersions> {
   const path = join(dataDir, 'seen.json');
   const read = async () => {
-    const text = await ifThere(readFile(path, 'utf8'));
-    const noted = text === undefined ? undefined : schema.parse(JSON.parse(text));
-    return noted?.instance === instance ? noted : { people: 0, blocked: 0 };
+    try {
+      const text = await ifThere(readFile(path, 'utf8'));
+      const noted = text === undefined ? undefined : schema.parse(JSON.parse(text));
+      if (noted?.instance === instance) return noted;
+    } catch (error) {
+      log.warn('the versions of lists that were seen here cannot be read', { error });
+    }
+    return { people: 0, blocked: 0 };
   };
   const seen = seenVersions(await read());
   return {

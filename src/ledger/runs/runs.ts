@@ -54,6 +54,8 @@ export interface RunMove {
   readonly act?: string;
   /** Until when it waits, where it was not paid yet. */
   readonly start?: { readonly at: RunStart; readonly reason: string } | undefined;
+  /** Another file takes its rows over. */
+  readonly isTakenOver?: boolean;
 }
 
 export interface RunMoveAnswer {
@@ -119,8 +121,8 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: RowSeals): Runs 
       return { id, result: result === 'new' || result === 'known' || result === 'season' ? result : 'taken' };
     },
     record: openRecording(redis, keys),
-    async move(runId, { to, actor, reason, from = '', act = '', start }) {
-      const args = [runId, to, actor, reason, from, act, start?.at ?? '', start?.reason ?? ''];
+    async move(runId, { to, actor, reason, from = '', act = '', start, isTakenOver = false }) {
+      const args = [runId, to, actor, reason, from, act, start?.at ?? '', start?.reason ?? '', isTakenOver ? '1' : ''];
       const [word, state = ''] = textsOf(await runScript(redis, scripts.move, { prefix, args }));
       const result = RUN_MOVE_RESULTS.find((known) => known === word);
       if (result === undefined) throw new LedgerFault('the run script gave an unknown answer');

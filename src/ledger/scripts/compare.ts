@@ -14,7 +14,7 @@ export const CLAIMANTS_MAX = 8;
  * ARGV[2] server for which the caller compares
  * ARGV[3] '1' with the directory's last lines
  * ARGV[4] JSON array of { r run, l line, s file's SHA-256, n content hash or '', h hash of the reference, q quote, x expiry or
- *         '', k attempt, c arming counter, o owner, t time armed, f credentials, m what it counted as for the limits or nil:
+ *         '', k attempt, c arming counter, o owner, t time armed, d its day as run ids begin, f credentials, m what it counted as for the limits or nil:
  *         { d day, b beneficiary, s `CURRENCY MINOR,…` } }; or, for a request to which the service began to say yes,
  *         { y quote, p payment or '', n true where people named it }
  * ARGV[5] JSON array of the directories that this one has noted on its disk
@@ -51,7 +51,7 @@ local function ensureRun(e)
     e.r = known
     return
   end
-  makeStub(e.r, e.s, e.n)
+  makeStub(e.r, e.s, e.n, e.d)
 end
 
 local function hasGivenReferenceFree(p)

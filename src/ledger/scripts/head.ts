@@ -59,11 +59,12 @@ if ARGV[1] == 'halt' then
   local isSaid = head[1] and string.find(head[1], ARGV[3], 1, true)
   -- What payrun itself finds again and again voids nobody's release.
   local isPerson = ARGV[2] ~= 'payrun' and string.sub(ARGV[2], 1, 8) ~= 'process '
-  if isPerson or not isSaid then redis.call('HDEL', HEAD, 'releaseBy', 'releaseSeal') end
+  local isFull = head[1] and #head[1] > ${HALT_CHARACTERS_MAX}
+  if isPerson or not (isSaid or isFull) then redis.call('HDEL', HEAD, 'releaseBy', 'releaseSeal') end
   if isSaid then return { 'halted' } end
   local before, join = head[1], '; '
   -- Of those for which there is no room the last one stands.
-  if before and #before > ${HALT_CHARACTERS_MAX} then
+  if isFull then
     join = '; … '
     local cut = string.find(before, join, ${HALT_CHARACTERS_MAX}, true)
     before = cut and string.sub(before, 1, cut - 1) or before

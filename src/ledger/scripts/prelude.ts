@@ -52,10 +52,12 @@ local function runOf(file, content)
   return nil
 end
 
--- Whether a host that was lost may have sent rows of a run that this Redis forgot, by the day with which the run's id begins; without a
--- run, whether any host was lost. One that was retired sent nothing unknown.
-local function mayHaveLost(run)
+-- Whether a host that was lost may have sent rows of a run that this Redis forgot: by the day with which the run's id begins, or an earlier
+-- one on which it was seen, for whoever named it may have had a wrong clock. Without a run, whether any host was lost. One that was
+-- retired sent nothing unknown.
+local function mayHaveLost(run, seen)
   local day = run and string.match(run, '^(%d%d%d%d%d%d%d%d)%-')
+  if day and seen and seen < day then day = seen end
   for _, field in ipairs(redis.call('HKEYS', HEAD)) do
     local lastDay = string.sub(field, 1, 11) == 'writtenOff:' and string.match(redis.call('HGET', HEAD, field), '^lost (%d+)$')
     if lastDay and (not day or day <= lastDay) then return true end
@@ -64,7 +66,7 @@ local function mayHaveLost(run)
 end
 
 -- Makes a run known again that this Redis forgot: its file fills it when it comes again.
-local function makeStub(run, file, content)
+local function makeStub(run, file, content, seen)
   local at = text(now())
   redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', at, 'changes', 1, 'fileSha256', file, 'restored', '1')
   redis.call('HSET', FILES, file, run)
@@ -73,7 +75,7 @@ local function makeStub(run, file, content)
     redis.call('HSET', CONTENTS, content, run)
   end
   redis.call('ZADD', RUNS, at, run)
-  if mayHaveLost(run) then redis.call('HSET', runKey(run), 'doubted', '1') end
+  if mayHaveLost(run, seen) then redis.call('HSET', runKey(run), 'doubted', '1') end
 end
 
 -- Notes that a capability of the service was seen not to hold; false when that was known.

@@ -47,7 +47,7 @@ return 'adopted'
  * rows, its content is no new one. A host that was written off may have sent some of it.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of its file; ARGV[3] content hash, or ''; ARGV[4] the entry that tells how it was
- * handed in, or ''
+ * handed in, or ''; ARGV[5] a day on which it was there, as run ids begin
  * Where its content is that of a run that is not over, it is known as that one from here on.
  */
 export const RESTORE_RUN = `${LUA_PRELUDE}
@@ -61,7 +61,7 @@ if known and not ((state == 'finished' or state == 'cancelled') and hasAllRows(k
   redis.call('HSET', P .. ':known-as', run, known .. (redis.call('HGET', runKey(known), 'fileSha256') == file and ' same' or ''))
   return {}
 end
-makeStub(run, file, content)
+makeStub(run, file, content, ARGV[5] ~= '' and ARGV[5] or nil)
 if ARGV[4] ~= '' then redis.call('HSET', runKey(run), 'onRecord', ARGV[4]) end
 return {}
 `;

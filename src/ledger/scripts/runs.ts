@@ -40,10 +40,11 @@ local known = runOf(ARGV[1], ARGV[2])
 local key = cjson.decode(ARGV[4]).submissionKey
 local keyed = key and P .. ':submitted-as:' .. key
 local own = keyed and redis.call('GET', keyed)
-if own and redis.call('EXISTS', runKey(own)) == 1 then
+local its = own and redis.call('HGET', runKey(own), 'contentHash')
+if own and redis.call('EXISTS', runKey(own)) == 1 and (not its or its == ARGV[2]) then
   return { own, 'known', redis.call('HGET', runKey(own), 'state') or '' }
 end
-local function noteKey(run) if keyed then redis.call('SET', keyed, run, 'NX', 'PX', ${SUBMISSION_KEPT_MS}) end end
+local function noteKey(run) if keyed then redis.call('SET', keyed, run, 'PX', ${SUBMISSION_KEPT_MS}) end end
 local isRestored = known and redis.call('HEXISTS', runKey(known), 'restored') == 1
 local isAwaited = isRestored and redis.call('HEXISTS', runKey(known), 'lastLine') == 0
 if known and (isAwaited and key or not (ARGV[5] == '1' and isFree(known))) then
@@ -129,7 +130,7 @@ return 1
  * KEYS[1] prefix
  * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or 'waiting' for one that is
  * paused until its time, or ''; ARGV[6] the act that waits for its audit entry then, or ''; ARGV[7] the time, in ms since 1970, until
- * which it waits then if it was not paid yet, or '', and ARGV[8] why
+ * which it waits then if it was not paid yet, or '', and ARGV[8] why; ARGV[9] '1' where another file takes its rows over
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete' | 'unapproved', state].
  *
  * A run that is recorded while everything is halted begins paused: the release alone does not let it go, unless it has a time to
@@ -189,6 +190,7 @@ if to == 'finished' then
 end
 local at = text(now())
 redis.call('HSET', rk, 'state', to)
+if ARGV[9] == '1' then redis.call('HSET', rk, 'takenOver', '1') end
 redis.call('HINCRBY', rk, 'changes', 1)
 redis.call('HDEL', rk, 'pauseReason')
 if not waits and to ~= 'awaiting-approval' then redis.call('HDEL', rk, 'startAt', 'startReason') end

@@ -71,6 +71,8 @@ export interface Recovery {
     contentHash: string;
     /** The entry of the audit log that tells how it was handed in. */
     onRecord?: string;
+    /** When it was there, by Redis's clock, in ms since 1970. */
+    seenAt?: number;
   }): Promise<void>;
   /** Notes an act that stops a run or a payout which is not known again yet: its rows count as given up when they come. */
   stopAhead(target: string, action: string): Promise<void>;
@@ -143,16 +145,14 @@ export function openRecovery(redis: Redis, keys: LedgerKeys, judge: WordJudge): 
     },
     stopsAhead: async () => new Map(Object.entries(await redis.hgetall(keys.stopsAhead))),
     async knownAs(runId) {
-      const [known, isOther] = await Promise.all([
-        redis.hget(keys.knownAs, runId),
-        redis.hexists(keys.run(runId), 'otherFile'),
-      ]);
-      const [id = '', same] = known?.split(' ') ?? [runId, isOther === 1 ? '' : 'same'];
-      return { id, isSameFile: same === 'same' };
+      const [id = '', same] = (await redis.hget(keys.knownAs, runId))?.split(' ') ?? [runId, 'same'];
+      const isOther = (await redis.hexists(keys.run(id), 'otherFile')) === 1;
+      return { id, isSameFile: same === 'same' && !isOther };
     },
     readOnRecord: (runId) => redis.hget(keys.run(runId), 'onRecord'),
-    async restoreRun({ id, fileSha256, contentHash, onRecord = '' }) {
-      await run('restoreRun', id, fileSha256, contentHash, onRecord);
+    async restoreRun({ id, fileSha256, contentHash, onRecord = '', seenAt }) {
+      const day = seenAt === undefined ? '' : dayText(seenAt);
+      await run('restoreRun', id, fileSha256, contentHash, onRecord, day);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import { type Clock, dayText } from '../../clock.ts';
 import type { Log } from '../../log.ts';
 import { Refusal } from '../../refusal.ts';
 import { isIntent, type LogLine } from '../intents/intent-line.ts';
@@ -167,6 +167,7 @@ function lineArgument(line: LogLine): Record<string, unknown> {
     x: line.quoteExpiresAt === null ? '' : String(line.quoteExpiresAt),
     k: line.attempt,
     c: line.armingCounter,
+    d: dayText(line.armedAt),
     o: line.owner,
     t: String(line.armedAt),
     f: line.credentials,

@@ -51,7 +51,7 @@ export function decidableFrom(payout: Payout, decision: Decision, rules: { quote
 function notPaidFrom(payout: Payout, rules: { quoteGraceMs: number }): number {
   const heldAt = payout.history.at(-1)?.at ?? FAR_MS;
   const own = quoteEnds(payout, rules) ?? (payout.armedAt ?? heldAt) + DAY_MS;
-  return payout.reasonCode === 'E_DIR_LOST' ? Math.max(own, heldAt + DAY_MS) : own;
+  return payout.reasonCode === 'E_DIR_LOST' ? Math.max(own, (payout.armedAt ?? 0) + DAY_MS, heldAt + DAY_MS) : own;
 }
 
 /** Undefined for a quote without an end. */

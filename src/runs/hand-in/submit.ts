@@ -178,8 +178,9 @@ async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submissio
   await requireFreeRows(deps, run);
   const { actor } = submission;
   const reason = `its rows were handed in again, in ${checked.name}`;
-  await deps.ledger.runs.note(run.id, { takenOver: '1' });
-  const { result } = await deps.ledger.runs.move(run.id, { from: run.state, to: 'cancelled', actor, reason });
+  const move = { from: run.state, to: 'cancelled', actor, reason, isTakenOver: true } as const;
+  const { result } = await deps.ledger.runs.move(run.id, move);
+  if (result === 'there' && !run.isTakenOver) throw refuseCancelled(run);
   if (result !== 'moved' && result !== 'there') throw refuseBusy(run, RECORDING_QUIET_MS);
   await cancelReady(deps.ledger, run.id, actor);
   return await claimRun(deps, checked, { ...submission, again: true });

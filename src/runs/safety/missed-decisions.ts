@@ -63,10 +63,10 @@ async function stopAndRedo(
 
 async function restoreRuns({ recovery }: Ledger, { submitted }: MissedDecisions): Promise<void> {
   for (const entry of submitted) {
-    const { target, details, action } = entry;
+    const { target, details, action, at: seenAt } = entry;
     const { fileSha256 = '', contentHash = '' } = details;
     const onRecord = action === 'run.submitted' ? writeEntry(entry) : '';
-    await recovery.restoreRun({ id: target, fileSha256, contentHash, onRecord });
+    await recovery.restoreRun({ id: target, fileSha256, contentHash, onRecord, seenAt });
   }
 }
 
