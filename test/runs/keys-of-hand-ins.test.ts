@@ -31,7 +31,7 @@ const TWO_AMOUNTS = [
 ].join('\n');
 
 function reads(amount: string, not: string): Template {
-  return { ...PLAIN_TEMPLATE, names: new Map([['amount', amount]]), ignored: new Set([not]) } as Template;
+  return { ...PLAIN_TEMPLATE, names: new Map([['amount', amount]]), ignored: new Set([not]) };
 }
 
 test('a hand-in under a key whose bytes are read otherwise now does not fill the run of what was read before', async () => {

@@ -7,11 +7,12 @@ import { FILE, useHandIns } from './hand-in-desk.ts';
 const desk = useHandIns();
 const OTHER_BYTES = FILE.replaceAll('\n', '\r\n');
 
+function dies(): never {
+  throw new Error('killed');
+}
+
 test('a run that people cancel while other bytes of its rows are about to take it over is not taken over', async () => {
   const { app } = desk;
-  const dies = () => {
-    throw new Error('killed');
-  };
   await desk.submit(FILE, { actor: 'inbox', deps: { ...app, at: dies } }).catch(() => {});
   const [first = ''] = await app.ledger.runs.list();
   const p = new EventEmitter();
@@ -42,9 +43,6 @@ test('a run that people cancel while other bytes of its rows are about to take i
 
 test('a take-over that was killed before its cancel does not make what people cancel later free', async () => {
   const { app } = desk;
-  const dies = () => {
-    throw new Error('killed');
-  };
   await desk.submit(FILE, { actor: 'inbox', deps: { ...app, at: dies } }).catch(() => {});
   const [first = ''] = await app.ledger.runs.list();
   const killed = { ...app.ledger.runs, move: async () => dies() };
