@@ -82,7 +82,7 @@ describe('a data directory that was copied to a second host', () => {
       expect(await site.run(['release', '--as', 'anna'])).toMatchObject({ code: 69 });
       expect(site.booked()).toBe(sent);
 
-      await site.byTwo(['write-off', lost, '--reason', 'burnt']);
+      await site.writeOff(lost);
       await site.release();
       await site.resume(runId);
       await site.untilEnded(runId);

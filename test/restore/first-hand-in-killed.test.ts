@@ -62,7 +62,7 @@ test(
     await site.putBack();
 
     const worker = await site.worker('one');
-    await site.byTwo(['write-off', id, '--reason', 'burnt']);
+    await site.writeOff(id);
     const again = JSON.parse((await site.run(['submit', 'file.csv', '--json'])).stdout) as { runId: string };
     await site.release();
     await site.resume(again.runId);

@@ -35,7 +35,7 @@ test(
     const { id } = JSON.parse(site.textOf('two/ledger.json')) as { id: string };
     await site.putBack();
     const again = await site.worker('one');
-    await site.byTwo(['write-off', id, '--reason', 'it does not answer']);
+    await site.writeOff(id);
     await site.release();
     await site.resume(runId);
     await site.untilEnded(runId);
@@ -119,7 +119,7 @@ test(
     await site.putBack();
 
     const worker = await site.worker('one');
-    await site.byTwo(['write-off', id, '--reason', 'burnt']);
+    await site.writeOff(id);
     const again = await site.submit('file.csv', ['B-1', 'B-2'], '--again');
     await site.release();
     await site.resume(again);

@@ -33,7 +33,7 @@ test(
     const isMissing = async (): Promise<boolean> => (await site.run(['doctor'])).stdout.includes(idOf(site, 'two'));
     await vi.waitUntil(isMissing, WAIT);
     const former = idOf(site, 'two');
-    await site.byTwo(['write-off', former, '--reason', 'it does not answer']);
+    await site.writeOff(former);
     await site.release();
     const references = ['W-1', 'W-2', 'W-3'];
     const runId = await site.submit('file.csv', references, '--at', LATER);
@@ -53,7 +53,7 @@ test(
 
     const again = await site.worker('one');
     expect(await site.run(['release', '--as', 'anna'])).toMatchObject({ code: 69 });
-    await site.byTwo(['write-off', lost, '--reason', 'burnt']);
+    await site.writeOff(lost);
     await site.release();
     await site.resume(runId);
     await site.untilEnded(runId);

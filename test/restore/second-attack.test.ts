@@ -89,7 +89,7 @@ describe('nothing is paid twice', () => {
       rmSync(join(site.cwd, 'two'), { recursive: true });
       await site.putBack();
       const one = await site.worker('one');
-      await site.byTwo(['write-off', id, '--reason', 'burnt']);
+      await site.writeOff(id);
       for (const reference of ['D-1', 'D-2']) {
         const dropped = await site.run(['drop', runId, reference, '--reason', 'it was paid', '--as', 'anna']);
         expect(dropped).toMatchObject({ code: 2, stderr: expect.stringContaining('the lost host may have sent it') });

@@ -42,6 +42,8 @@ export interface Site {
   resume(...runIds: readonly string[]): Promise<void>;
   /** Two people do the same act. */
   byTwo(words: readonly string[]): Promise<string[]>;
+  /** Two people write a data directory off; as the command tells them, they ask again while others have yet to compare. */
+  writeOff(dataDirId: string): Promise<void>;
   /** References that the service's book has more than once. */
   paidTwice(): string[];
   booked(): number;
@@ -139,6 +141,12 @@ export async function openSite(
       const said: string[] = [];
       for (const name of ['anna', 'bob']) said.push(await site.does([...words, '--as', name]));
       return said;
+    },
+    async writeOff(dataDirId) {
+      const words = ['write-off', dataDirId, '--reason', 'it does not come back', '--json', '--as'];
+      await site.does([...words, 'anna']);
+      const isDone = async (): Promise<boolean> => (await site.does([...words, 'bob'])).includes('"result":"done"');
+      await vi.waitUntil(isDone, WAIT);
     },
     paidTwice: () => paidTwice(readBook(service.folder)),
     booked: () => readBook(service.folder).length,
