@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
+import { openLedgerState } from '../../src/ledger/season/ledger-state.ts';
 import { openSlices } from '../../src/ledger/slices.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { armPayout, connectArming, freshRows, movePayout, newLedger, payingRun, sendTo } from './test-ledger.ts';
@@ -24,7 +25,7 @@ afterAll(async () => {
 /** A clock that steps back is like all that was noted by it standing an hour later: only that can be done to a Redis here. */
 async function stepBack(redis: Redis, prefix: string): Promise<void> {
   const later = Date.now() + HOUR_MS;
-  await redis.hset(`${prefix}:head`, 'clockSeen', later);
+  await redis.hincrby(`${prefix}:head`, 'clockSeen', HOUR_MS);
   await redis.set(`${prefix}:turn:sweep`, '1', 'PX', HOUR_MS + 2000);
   await redis.set(`${prefix}:pace:pay`, String(later * 1000), 'PX', HOUR_MS);
   await redis.set(`${prefix}:wait`, '1', 'PX', HOUR_MS + 1000);
@@ -39,6 +40,18 @@ function withClock(redis: Redis, clock: { readonly aheadMs: number }): Redis {
   const evalsha = async (...args: Parameters<Redis['evalsha']>): Promise<unknown> => {
     const reply = await redis.evalsha(...args);
     return Array.isArray(reply) ? [String(Number(reply[0]) + clock.aheadMs), ...reply.slice(1)] : reply;
+  };
+  return new Proxy(redis, {
+    get: (target, name): unknown => (name === 'evalsha' ? evalsha : Reflect.get(target, name)),
+  });
+}
+
+/** A Redis for somebody who dies after so many scripts. */
+function dyingAfter(redis: Redis, scripts: number): Redis {
+  let left = scripts;
+  const evalsha = async (...args: Parameters<Redis['evalsha']>): Promise<unknown> => {
+    if (left-- === 0) throw new Error('it died');
+    return await redis.evalsha(...args);
   };
   return new Proxy(redis, {
     get: (target, name): unknown => (name === 'evalsha' ? evalsha : Reflect.get(target, name)),
@@ -69,6 +82,29 @@ describe('a clock of Redis that steps back by an hour', () => {
     expect((await payouts.read({ runId, line: 4 })).waitMs).toBe(0);
     expect((await head.read()).clockStep?.ms).toBeGreaterThan(HOUR_MS - 60_000);
     expect(await head.lookAtClock()).toBe(0);
+  });
+
+  test('keeps nothing waiting either when nobody looked at the clock while it was ahead', async () => {
+    const { ledger, prefix } = await newLedger({ redis: server.redis, arming });
+    const runId = await payingRun(ledger, freshRows(1));
+    const unknown = await armPayout(ledger, { runId, line: 2 });
+    await movePayout(ledger, unknown, { to: 'unknown', dueMs: 0 });
+    await stepBack(server.redis, prefix);
+    expect(await ledger.state.lookAtClock()).toBeGreaterThan(HOUR_MS - 60_000);
+    expect((await ledger.slices.takeDue({ look: 9, track: 9 })).map(({ line }) => line)).toEqual([2]);
+  });
+
+  test('keeps nothing waiting when whoever looked at it dies before all is due again', async () => {
+    const { ledger, prefix } = await newLedger({ redis: server.redis, arming });
+    const runId = await payingRun(ledger, freshRows(1));
+    const unknown = await armPayout(ledger, { runId, line: 2 });
+    await movePayout(ledger, unknown, { to: 'unknown', dueMs: 0 });
+    await stepBack(server.redis, prefix);
+    const dying = openLedgerState(dyingAfter(server.redis, 1), ledgerKeys(prefix));
+    await expect(dying.lookAtClock()).rejects.toThrow('it died');
+    expect(await ledger.state.lookAtClock()).toBeGreaterThan(HOUR_MS - 60_000);
+    expect((await ledger.slices.takeDue({ look: 9, track: 9 })).map(({ line }) => line)).toEqual([2]);
+    expect(await ledger.state.lookAtClock()).toBe(0);
   });
 
   test('keeps no payout back that was given out right before', async () => {

@@ -12,6 +12,7 @@ import {
   type StoredStep,
 } from '../../src/ledger/payouts/stored.ts';
 import { outcomeOf, type PayoutPlace, payoutId } from '../../src/payout.ts';
+import { noteClock } from './redis-clock.ts';
 import { claimantsOf, holderBeside } from './references.ts';
 import { Entry, type RowState, type RunEntry, type Store, UNSENT } from './store.ts';
 
@@ -103,6 +104,7 @@ type Done =
 
 /** Makes a change as a whole, or not at all. */
 export function commit(store: Store, change: Change, now: number): Done {
+  noteClock(store, now);
   const { before, after, step } = change;
   const id = payoutId(change);
   const run = store.runs.get(change.runId);

@@ -235,16 +235,3 @@ export function linesIn(store: Store, runId: string, state: RowState): number[] 
     if (entry.runId === runId && entry.state === state) lines.push(entry.line);
   return lines.toSorted((a, b) => a - b);
 }
-
-const STEP_MS_MIN = 5000;
-const WAIT_MS_MAX = 300_000;
-
-/** What waits for a time that a clock gave which has stepped back is due now. */
-export function lookAtClock(store: Store, now: number): void {
-  const stepped = store.clockSeen - now;
-  store.clockSeen = now;
-  if (stepped <= STEP_MS_MIN) return;
-  if (store.waitUntil - now > WAIT_MS_MAX) store.waitUntil = 0;
-  const waiting = [store.due, store.tracked, ...[...store.runs.values()].map(({ slices }) => slices)];
-  for (const due of waiting) for (const [id, at] of due) if (at > now) due.set(id, now);
-}

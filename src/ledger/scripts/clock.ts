@@ -1,8 +1,6 @@
 import { LUA_OUTBOX_KEYS } from '../keys.ts';
-import { LUA_PRELUDE } from './prelude.ts';
+import { LUA_PRELUDE, STEP_MS_MIN } from './prelude.ts';
 
-/** Less is no step: two clocks of one machine, or a correction that nothing waits for. */
-const STEP_MS_MIN = 5000;
 /** The longest that a service may ask everybody to wait (architecture.md). */
 const WAIT_MS_MAX = 5 * 60_000;
 
@@ -20,7 +18,8 @@ return redis.call('SET', key, '1', 'PX', ARGV[2], 'NX') and 1 or 0
 `;
 
 /**
- * Looks whether the clock of Redis stepped back since the last look, and takes away what would wait for it.
+ * Looks whether the clock of Redis stepped back, and takes away what would wait for it. The step shows at each look until
+ * FORGET_STEP, so that nothing is left waiting when the caller dies.
  *
  * KEYS[1] prefix; ARGV paces
  * Returns by how many ms it stepped, or 0.
@@ -28,13 +27,20 @@ return redis.call('SET', key, '1', 'PX', ARGV[2], 'NX') and 1 or 0
 export const LOOK_AT_CLOCK = `${LUA_PRELUDE}
 local at = now()
 local stepped = tonumber(redis.call('HGET', HEAD, 'clockSeen') or '0') - at
-redis.call('HSET', HEAD, 'clockSeen', text(at))
--- Of two steps between two looks neither shows.
 if redis.call('PTTL', WAIT) > ${WAIT_MS_MAX} then redis.call('DEL', WAIT) end
-if stepped <= ${STEP_MS_MIN} then return 0 end
+if stepped <= ${STEP_MS_MIN} then
+  noteClock(at)
+  return 0
+end
 redis.call('HSET', HEAD, 'clockSteppedAt', text(at), 'clockSteppedMs', text(stepped))
 for _, what in ipairs(ARGV) do redis.call('DEL', P .. ':pace:' .. what) end
 return stepped
+`;
+
+/** Nothing waits any more for a time of the clock before it stepped back. KEYS[1] prefix */
+export const FORGET_STEP = `${LUA_PRELUDE}
+redis.call('HSET', HEAD, 'clockSeen', text(now()))
+return 1
 `;
 
 /**

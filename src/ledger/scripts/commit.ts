@@ -27,7 +27,7 @@ const states = Object.entries(STATE_LETTERS).map(([state, letter]) => `${letter}
  */
 export const COMMIT = `${LUA_PRELUDE}${LUA_SUMS}${LUA_COUNTED}
 local STATE = { ${states.join(', ')} }
-local at = now()
+local at = noteClock(now())
 local mode = ARGV[1]
 local server, replicas = '', 0
 if mode == 'arm' then server, replicas = serverNow() end

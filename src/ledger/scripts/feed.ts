@@ -15,7 +15,7 @@ if f[1] ~= 'paying' or (f[2] or '0') ~= ARGV[2] then return '' end
 for i = 5, #ARGV do
   if f[3] and tonumber(string.match(ARGV[i], '%d+$')) > tonumber(f[3]) then return '' end
 end
-local stamp = text(now() + tonumber(ARGV[4]))
+local stamp = text(noteClock(now()) + tonumber(ARGV[4]))
 for i = 5, #ARGV do redis.call('ZADD', slicesKey(ARGV[1]), stamp, ARGV[i]) end
 redis.call('HSET', rk, 'cursor', ARGV[3])
 return stamp
@@ -47,7 +47,7 @@ export const TAKE_SLICES = `${LUA_PRELUDE}
 local run = ARGV[1]
 local rk = runKey(run)
 if redis.call('HGET', rk, 'state') ~= 'paying' then return { '', {} } end
-local at = now()
+local at = noteClock(now())
 local slices = redis.call('ZRANGEBYSCORE', slicesKey(run), '-inf', text(at), 'LIMIT', 0, ARGV[2])
 local stamp = text(at + tonumber(ARGV[3]))
 for _, slice in ipairs(slices) do redis.call('ZADD', slicesKey(run), stamp, slice) end

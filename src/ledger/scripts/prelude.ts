@@ -10,6 +10,9 @@ const runMoves = luaTable(
   Object.entries(RUN_MOVES).flatMap(([from, tos]) => tos.map((to) => [`${from}>${to}`, 'true'] as const)),
 );
 
+/** Less is no step of a clock: two clocks of one machine, or a correction that nothing waits for. */
+export const STEP_MS_MIN = 5000;
+
 /** What several scripts share: key names, the table of runs' moves (made from src/payout.ts), and Redis's time. */
 export const LUA_PRELUDE = `${LUA_KEYS}
 local OUTCOME = ${outcomes}
@@ -21,6 +24,13 @@ local function text(n) return string.format('%d', n) end
 local function now()
   local t = redis.call('TIME')
   return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+
+-- Whoever gives a time to something that waits notes the clock that it goes by: a step back shows then, though nobody looked before.
+local function noteClock(at)
+  local seen = tonumber(redis.call('HGET', HEAD, 'clockSeen') or '0')
+  if at - seen > ${STEP_MS_MIN} then redis.call('HSET', HEAD, 'clockSeen', text(at)) end
+  return at
 end
 
 -- Puts names and values at the end of a list of them.

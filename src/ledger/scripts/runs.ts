@@ -188,7 +188,7 @@ if to == 'finished' then
   end
   if not hasAllRows(run) then return { 'incomplete', from } end
 end
-local at = text(now())
+local at = text(noteClock(now()))
 redis.call('HSET', rk, 'state', to)
 if ARGV[9] == '1' then redis.call('HSET', rk, 'takenOver', '1') end
 redis.call('HINCRBY', rk, 'changes', 1)
@@ -229,7 +229,7 @@ return 1
  * Returns run ids.
  */
 export const TAKE_WATCH = `${LUA_PRELUDE}
-local at = now()
+local at = noteClock(now())
 local due = {}
 for _, run in ipairs(redis.call('ZRANGEBYSCORE', WATCH, '-inf', text(at), 'LIMIT', 0, 100)) do
   local f = redis.call('HMGET', runKey(run), 'finishedAt', 'n:accepted')

@@ -89,7 +89,7 @@ return 1
  * Returns ticks.
  */
 export const TAKE_TICKS = `${LUA_SCHEDULES}
-local at = now()
+local at = noteClock(now())
 local ticks = redis.call('ZRANGEBYSCORE', TICKS, '-inf', text(at), 'LIMIT', 0, ARGV[1])
 for _, tick in ipairs(ticks) do redis.call('ZADD', TICKS, text(at + tonumber(ARGV[2])), tick) end
 return ticks

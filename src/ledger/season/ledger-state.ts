@@ -3,7 +3,7 @@ import type { LedgerKeys } from '../keys.ts';
 import { openLookSooner } from '../payouts/look-sooner.ts';
 import { bySecondPerson } from '../people/second-person.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf, wordOf } from '../script.ts';
-import { BRING_FORWARD, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
+import { BRING_FORWARD, FORGET_STEP, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
 import { COMPARE_LINES } from '../scripts/compare.ts';
 import {
   ADOPT_SAFETY,
@@ -263,6 +263,7 @@ function timedActs(
       if (steppedMs === 0) return 0;
       while (integerOf(await run('forward', BROUGHT_PER_CALL)) > 0);
       await openLookSooner(redis, keys)(() => true);
+      await run('forgetStep');
       return steppedMs;
     },
   };
@@ -301,5 +302,6 @@ function headScripts() {
     durability: script(NOTE_DURABILITY),
     clock: script(LOOK_AT_CLOCK),
     forward: script(BRING_FORWARD),
+    forgetStep: script(FORGET_STEP),
   };
 }
