@@ -5,6 +5,7 @@ import type { People } from './people.ts';
 import { nearDeadlineMs } from './plan.ts';
 import type { Host } from './process.ts';
 import type { Setting } from './setting.ts';
+import type { Store } from './store.ts';
 import type { Actor } from './world.ts';
 
 const RESTARTS_MAX = 3;
@@ -74,14 +75,17 @@ export function openChaos(
 
   /**
    * A host that is lost together with all that is left of a file, or of it in Redis, is more than can be promised
-   * (docs/operation.md): something else knows each file of which it armed anything, and every copy of Redis knows a host.
+   * (docs/guarantees.md, "Not promised"): something else knows each file of which it armed anything, and that it may have armed.
    */
   function loseHost(host: Host): void {
     const others = fleet.hosts.filter((other) => other !== host && !other.isLost);
     const isKnown = ({ fileSha256 }: IntentLine): boolean =>
       redis.remembers(({ files }) => files.has(fileSha256)) ||
       others.some(({ disk }) => [...disk.audit.values()].some(({ details }) => details['fileSha256'] === fileSha256));
-    if (!redis.remembers(({ dirs }) => dirs.size > 0) || !host.disk.lines.every(({ line }) => isKnown(line))) return;
+    const isNoted = others.some(({ disk }) => disk.peers.includes(host.dataDirId));
+    const mayArm = ({ dirs }: Store): boolean =>
+      isNoted || host.disk.lines.length === 0 ? dirs.size > 0 : dirs.has(host.dataDirId);
+    if (!redis.remembers(mayArm) || !host.disk.lines.every(({ line }) => isKnown(line))) return;
     isAnyLost = true;
     fleet.lose(host);
   }
