@@ -127,6 +127,11 @@ export const RUN_MOVES: Readonly<Record<RunState, readonly RunState[]>> = {
   cancelled: [],
 };
 
+/** Whether nothing more of the run is begun. */
+export function isOver({ state }: { readonly state: RunState }): boolean {
+  return RUN_MOVES[state].length === 0;
+}
+
 /** Payment requests for one quote, quotes for one payout, and the time that a payout may go on being tried (architecture.md). */
 export const ARMINGS_PER_QUOTE_MAX = 5;
 export const QUOTES_PER_PAYOUT_MAX = 5;

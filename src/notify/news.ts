@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RunEvent, RunNews } from '../ledger/outbox.ts';
-import { OPEN_STATES, type Run } from '../payout.ts';
+import { isOver, OPEN_STATES, type Run } from '../payout.ts';
 import type { Draft } from './notification.ts';
 import type { PayoutAnnouncement } from './payout-news.ts';
 
@@ -215,10 +215,6 @@ function announceSettled({ run, nowMs, payouts }: RunLook, { announced, drafts }
   if (announced.settled || !announced.accepted || !isFinal(run) || payouts?.hasMoreWithRoom === true) return;
   announced.settled = true;
   drafts.push({ event: 'settled', at: nowMs, run });
-}
-
-function isOver({ state }: Pick<Run, 'state'>): boolean {
-  return state === 'finished' || state === 'cancelled';
 }
 
 /** Nothing of the run waits for its service or for people. */

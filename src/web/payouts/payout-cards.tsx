@@ -1,5 +1,5 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import type { Payout, PayoutState, Run } from '../../payout.ts';
+import { isOver, type Payout, type PayoutState, type Run } from '../../payout.ts';
 import type { Story } from '../../runs/story.ts';
 import { shownAmountsIn, shownDecimal } from '../parts/figures.ts';
 import { reasonWords } from '../parts/outcome-words.ts';
@@ -110,9 +110,8 @@ function Next({ payout, run }: { payout: Payout | null; run: Run }) {
 }
 
 function TryAgain({ run }: { run: Run }) {
-  const isOver = run.state === 'finished' || run.state === 'cancelled';
   if (run.purgedAt !== null) return <>Correct what is wrong, and hand the payout in again.</>;
-  if (!isOver)
+  if (!isOver(run))
     return <>Correct what is wrong, and hand it in again once its run is over: the run has a file for that then.</>;
   return (
     <>

@@ -1,4 +1,5 @@
-import { addMoney, type Money } from '../../money.ts';
+import { openTally, type Tally } from '../../intake/tally.ts';
+import type { Money } from '../../money.ts';
 import type { Payout } from '../../payout.ts';
 
 /** Moments of a chart, from the first payment to the last one. */
@@ -19,7 +20,7 @@ const MOMENTS_MAX = 4096;
 /** What was paid at a moment. */
 interface Moment {
   rows: number;
-  readonly money: Map<string, Money>;
+  readonly money: Tally;
 }
 
 /**
@@ -33,11 +34,12 @@ export function openOverTime(): { add(payout: Payout): void; result(): PaidBy[] 
     add({ history, sourceAmount, row }) {
       const at = history.find(({ to }) => to === 'completed')?.at;
       if (at === undefined) return;
-      addMoment(moments, Math.ceil(at / widthMs), { rows: 1, money: moneyOf(sourceAmount ?? row.amount) });
+      addMoment(moments, Math.ceil(at / widthMs), 1, [sourceAmount ?? row.amount]);
       while (moments.size > MOMENTS_MAX) {
         widthMs *= 2;
         const wider = new Map<number, Moment>();
-        for (const [place, moment] of moments) addMoment(wider, Math.ceil(place / 2), moment);
+        for (const [place, moment] of moments)
+          addMoment(wider, Math.ceil(place / 2), moment.rows, moment.money.totals());
         moments = wider;
       }
     },
@@ -50,35 +52,26 @@ export function openOverTime(): { add(payout: Payout): void; result(): PaidBy[] 
   };
 }
 
-function moneyOf(money: Money): Map<string, Money> {
-  return new Map([[money.currency, money]]);
-}
-
-function addMoment(moments: Map<number, Moment>, place: number, { rows, money }: Moment): void {
-  const moment = moments.get(place) ?? { rows: 0, money: new Map<string, Money>() };
+function addMoment(moments: Map<number, Moment>, place: number, rows: number, money: readonly Money[]): void {
+  const moment = moments.get(place) ?? { rows: 0, money: openTally() };
   moment.rows += rows;
-  for (const one of money.values()) addTo(moment.money, one);
+  for (const one of money) moment.money.add(one);
   moments.set(place, moment);
-}
-
-function addTo(sums: Map<string, Money>, money: Money): void {
-  const before = sums.get(money.currency);
-  sums.set(money.currency, before === undefined ? money : addMoney(before, money));
 }
 
 /** What had been paid by each step between the first moment and the last one. */
 function paidBy(sorted: readonly (Moment & { readonly at: number })[]): PaidBy[] {
   const [first, last] = [sorted[0]?.at, sorted.at(-1)?.at];
   if (first === undefined || last === undefined) return [];
-  const sums = new Map<string, Money>();
+  const sums = openTally();
   let rows = 0;
   let place = 0;
   return Array.from({ length: STEPS + 1 }, (_, step) => {
     const at = Math.ceil(first + ((last - first) * step) / STEPS);
     for (let next = sorted[place]; next !== undefined && next.at <= at; next = sorted[++place]) {
-      for (const one of next.money.values()) addTo(sums, one);
+      for (const one of next.money.totals()) sums.add(one);
       rows += next.rows;
     }
-    return { at, rows, money: [...sums.values()] };
+    return { at, rows, money: sums.totals() };
   });
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { reasonText } from '../../access/words.ts';
 import { durationFrom } from '../../duration.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
+import { isOver } from '../../payout.ts';
 import { signedVersions } from '../../runs/after/report-copy.ts';
 import { cancelRun, pauseRun, resumeRun, sendBackRun } from '../../runs/decide/control.ts';
 import { actorOf } from '../actor.ts';
@@ -21,7 +22,6 @@ import { PurgePage } from './purge-page.tsx';
 import { openRates } from './rates.ts';
 import { CancelPage, SendBackPage } from './run-actions.tsx';
 import { RunPage, runHead } from './run-page.tsx';
-import { isOver } from './run-status.ts';
 import { openRunSums } from './run-sums.ts';
 
 /** The pages of runs. */

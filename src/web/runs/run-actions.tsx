@@ -1,10 +1,9 @@
-import type { Run } from '../../payout.ts';
+import { isOver, type Run } from '../../payout.ts';
 import { Field } from '../parts/fields.tsx';
 import { counted, shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { Icon } from '../parts/icon.tsx';
 import type { Person } from '../web.ts';
-import { isOver } from './run-status.ts';
 
 interface ActionsProps {
   readonly run: Run;

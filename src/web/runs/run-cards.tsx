@@ -1,5 +1,5 @@
 import { formatAmount } from '../../money.ts';
-import type { Run } from '../../payout.ts';
+import { isOver, type Run } from '../../payout.ts';
 import { fileTotals, sumOutcomes } from '../../report/totals.ts';
 import { doCountersTie, rowsCounted } from '../../runs/progress.ts';
 import { shownAmount, shownCount, shownDecimal } from '../parts/figures.ts';
@@ -7,7 +7,6 @@ import { Icon } from '../parts/icon.tsx';
 import { Amount } from '../parts/money.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { isOver } from './run-status.ts';
 import type { RunSums } from './run-sums.ts';
 
 /** More stand in the table below. */

@@ -13,11 +13,6 @@ export const RUN_STATE_WORDS: Readonly<Record<RunState, string>> = {
   cancelled: 'cancelled',
 };
 
-/** Whether nothing more of it is begun. */
-export function isOver({ state }: Pick<Run, 'state'>): boolean {
-  return state === 'finished' || state === 'cancelled';
-}
-
 const EVENT_WORDS: Readonly<Record<string, string>> = {
   ...RUN_STATE_WORDS,
   paying: 'began to pay',

@@ -1,7 +1,8 @@
 import type { Clock } from '../../clock.ts';
+import { openTally, type Tally } from '../../intake/tally.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Log } from '../../log.ts';
-import { addMoney, type Money } from '../../money.ts';
+import type { Money } from '../../money.ts';
 import { outcomeOf, type Payout, type RefusedRow, type Run } from '../../payout.ts';
 import { type BookingEntry, openBooking } from '../../report/booking.ts';
 import { isRefused, reportRow } from '../../report/row.ts';
@@ -104,7 +105,7 @@ export function hasSums({ state, purgedAt }: Run): boolean {
 
 async function addUp({ ledger, clock }: SumsDeps, { id, changes }: Run, isAtOnce: boolean): Promise<RunSums> {
   const booking = openBooking();
-  const arrives = new Map<string, Money>();
+  const arrives = openTally();
   const reasons = new Map<string, ReasonCount>();
   const overTime = openOverTime();
   let retryRows = 0;
@@ -122,21 +123,16 @@ async function addUp({ ledger, clock }: SumsDeps, { id, changes }: Run, isAtOnce
     changes,
     at: clock.now(),
     left: booking.result().entries,
-    arrives: [...arrives.values()].toSorted((one, other) => one.currency.localeCompare(other.currency)),
+    arrives: arrives.totals(),
     reasons: [...reasons.values()].toSorted((one, other) => other.rows - one.rows),
     paidBy: overTime.result(),
     retryRows,
   };
 }
 
-function addArrival(arrives: Map<string, Money>, { state, destinationAmount }: Payout): void {
+function addArrival(arrives: Tally, { state, destinationAmount }: Payout): void {
   const outcome = outcomeOf(state);
-  if (destinationAmount === null || (outcome !== 'paid' && outcome !== 'pending')) return;
-  const before = arrives.get(destinationAmount.currency);
-  arrives.set(
-    destinationAmount.currency,
-    before === undefined ? destinationAmount : addMoney(before, destinationAmount),
-  );
+  if (destinationAmount !== null && (outcome === 'paid' || outcome === 'pending')) arrives.add(destinationAmount);
 }
 
 function addReason(reasons: Map<string, ReasonCount>, row: Payout | RefusedRow): void {
