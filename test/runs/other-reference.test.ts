@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openAuditLog } from '../../src/audit/audit-log.ts';
+import { openAuditStore } from '../../src/ledger/audit.ts';
+import { ledgerKeys } from '../../src/ledger/keys.ts';
+import type { PayDeps } from '../../src/pay/deps.ts';
+import { trackPayout } from '../../src/pay/track.ts';
+import { DECISIONS } from '../../src/payout.ts';
+import { Refusal } from '../../src/refusal.ts';
+import { decidePayout } from '../../src/runs/decide/decide.ts';
+import { openRig, type PayRig } from '../support/pay-rig.ts';
+import { changeStored } from '../support/records.ts';
+import { startTestRedis, type TestRedis } from '../support/redis.ts';
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await startTestRedis();
+});
+afterAll(async () => {
+  await redis.stop();
+});
+
+/** A service that keeps references in a form of its own, or gave the quote to another row as well. */
+const OTHER = { originator: { internalId: 'PR/INV-1' } };
+
+interface Desk {
+  readonly rig: PayRig;
+  readonly pay: PayDeps;
+  /** What comes of each decision that a person asks for. */
+  readonly answers: () => Promise<string[]>;
+}
+
+async function openDesk(): Promise<Desk> {
+  const rig = await openRig(redis);
+  const pay = await rig.process();
+  const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const store = openAuditStore(rig.redis, ledgerKeys(rig.prefix));
+  const audit = openAuditLog(store, { dataDirId: 'dir-1', dataDir: folder });
+  const deps = { ledger: { ...rig.ledger, audit }, wake: async () => {}, openPay: async () => pay };
+  return {
+    rig,
+    pay,
+    answers: async () => {
+      const said: string[] = [];
+      for (const decision of DECISIONS) {
+        const payout = await rig.payout();
+        const paymentId = decision === 'paid' ? (payout.quoteId ?? '') : '';
+        const asked = { decision, paymentId, by: 'anna', reason: 'a good reason', caveats: 'read' } as const;
+        const deciding = decidePayout(deps, payout, asked).then(({ result }) => result);
+        said.push(await deciding.catch((error: unknown) => (error instanceof Refusal ? error.message : String(error))));
+      }
+      return said;
+    },
+  };
+}
+
+describe('a payout whose payment shows another reference', () => {
+  test('can be settled by people, once it is held', async () => {
+    const { rig, pay, answers } = await openDesk();
+    rig.service.onPay = (request, answering) => {
+      rig.service.commit(request, OTHER);
+      answering.reset();
+    };
+    await rig.pay(pay);
+    const values = { reasonCode: 'E_TRIED', reason: 'it was tried for 24 h and is still unknown' };
+    const held = { runId: rig.runId, line: 2, to: 'held', actor: 'test', reason: 'E_TRIED', values } as const;
+    await rig.ledger.payouts.move(held);
+    const armedAt = Date.now() - 2 * 86_400_000;
+    await changeStored({ ...rig, line: 2 }, { aa: String(armedAt), ql: '10000', x: String(armedAt + 10_000) });
+    expect(await answers()).toContain('proposed');
+  });
+
+  test('does not stay accepted for ever', async () => {
+    const { rig, pay, answers } = await openDesk();
+    rig.service.onPay = (request, answering) => {
+      const payment = rig.service.commit(request, { ...OTHER, paymentState: 'COMPLETED' });
+      rig.service.reply(answering, { status: 201, json: payment });
+    };
+    await rig.pay(pay);
+    expect((await rig.payout()).state).toBe('accepted');
+    for (let days = 1; days <= 5; days++) {
+      await rig.passTime(86_400_000);
+      await trackPayout(pay, { runId: rig.runId, line: 2 }, new AbortController().signal);
+    }
+    const { state } = await rig.payout();
+    const answered = state === 'accepted' ? await answers() : [];
+    expect([state, ...answered].some((word) => ['held', 'completed', 'proposed'].includes(word))).toBe(true);
+  });
+});

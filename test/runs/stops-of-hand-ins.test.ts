@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { cancelRun, pauseRun } from '../../src/runs/decide/control.ts';
+import { releaseHalt } from '../../src/runs/decide/release.ts';
+import { FILE, useHandIns } from './hand-in-desk.ts';
+
+const desk = useHandIns();
+
+function killedAtC16(point: string): void {
+  if (point === 'C16') throw new Error('killed');
+}
+
+async function comparedAndReleased(): Promise<void> {
+  const { app } = desk;
+  await desk.compares();
+  for (const person of ['anna', 'bob']) await releaseHalt({ ledger: app.ledger }, person);
+}
+
+test('a run that people paused after the copy, in which it was being recorded, is paused when its file comes again', async () => {
+  const { app } = desk;
+  await expect(desk.submit(FILE, { deps: { ...app, at: killedAtC16 } })).rejects.toThrow('killed');
+  const putBack = await desk.copy();
+  const { id, state } = await desk.submit(FILE);
+  expect(state).toBe('paying');
+  await pauseRun(app, id, { actor: 'anna', reason: 'wrong amounts' });
+  await putBack();
+  await comparedAndReleased();
+  // An inbox or an upload that was cut short does this by itself.
+  expect(await desk.submit(FILE)).toMatchObject({ id, state: 'paused' });
+});
+
+test('a hand-in under a key of which Redis forgot is carried on in its run, also where people cancelled that meanwhile', async () => {
+  const { app } = desk;
+  const first = await desk.submit(FILE);
+  await cancelRun(app, first.id, { actor: 'anna', reason: 'wrong month' });
+  const putBack = await desk.copy();
+  const asked = { key: 'of-an-upload', again: true };
+  const { id } = await desk.submit(FILE, asked);
+  expect(id).not.toBe(first.id);
+  await putBack();
+  await comparedAndReleased();
+  // The runbook: each file that came after the copy is handed in again. Then people see that it is wrong once more.
+  expect((await desk.submit(FILE, { again: true })).id).toBe(id);
+  await cancelRun(app, id, { actor: 'anna', reason: 'still the wrong month' });
+  // The upload had been cut short, or the client of the API repeats its request.
+  expect(await desk.submit(FILE, asked)).toMatchObject({ id, state: 'cancelled' });
+});
