@@ -18,7 +18,6 @@ import { openSharedBrake } from './pay/shared-brake.ts';
 import { openSharedRate, type SharedRate } from './pay/shared-rate.ts';
 import { disproveCapability, haltAll } from './runs/decide/control.ts';
 import type { IdentityLister } from './runs/identities.ts';
-import { findKnownPayments } from './runs/known-payment.ts';
 import type { Answering } from './service/answering.ts';
 import type { Brake } from './service/brake.ts';
 import type { ObserveCall, Service, ServiceOptions } from './service/client.ts';
@@ -115,7 +114,7 @@ export async function openPayDeps(app: AppParts, { redis, service, closing }: Pa
     blockList: openKnownBlockList(ledger),
     intents,
     service: client,
-    canary: openCanary({ service: client, known: () => findKnownPayments(ledger, client.fingerprint) }),
+    canary: openCanary({ service: client, known: () => ledger.payouts.knownPayments(client.fingerprint) }),
     pace: payPace(app, rate, quoteLead),
     quoteLead,
     trackPace: openPace(ledger.state, clock, { what: 'track', perSecond: config.trackRatePerSecond }),

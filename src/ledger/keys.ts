@@ -16,6 +16,7 @@ import { foldedName } from '../access/same-person.ts';
  *                                  them where nobody can tell which was the last
  *   likely:<time>:<bucket>  hash   hash of beneficiary, amount and currency -> `run id`-`line` that had them last, for a while
  *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it, or `-` when that was never sent
+ *   known-payments:<credentials>  list  latest payments that were made under them, as their fingerprint
  *   known-as              hash     run id that Redis forgot -> the run of the same content that it is known as, and `same` for the same file
  *   stops-ahead           hash     run or payout that people stopped and that Redis forgot -> the act, until it is known again
  *   runs                  zset     run id by time of creation
@@ -192,6 +193,14 @@ export function quotesKey(prefix: string, id: string): string {
   return `${prefix}:quotes:${id.slice(0, QUOTE_BUCKET_CHARACTERS)}`;
 }
 
+/** Latest payments under some credentials that are kept to be looked for. */
+export const KNOWN_PAYMENTS_MAX = 4;
+
+/** The list of the latest payments that were made under some credentials. */
+export function knownPaymentsKey(prefix: string, credentials: string): string {
+  return `${prefix}:known-payments:${credentials}`;
+}
+
 /** The hash that holds the payout of a reference, by the hash of the reference. */
 export function referencesKey(prefix: string, hash: string): string {
   return `${prefix}:references:${hash.slice(0, REFERENCE_BUCKET_CHARACTERS)}`;
@@ -225,6 +234,7 @@ local function slicesKey(run) return P .. ':run:' .. run .. ':slices' end
 local function deadKey(run) return P .. ':run:' .. run .. ':dead' end
 local function eventsKey(run) return P .. ':run:' .. run .. ':events' end
 local function quotesKey(quote) return P .. ':quotes:' .. string.sub(quote, 1, 4) end
+local function knownPaymentsKey(credentials) return P .. ':known-payments:' .. credentials end
 local function likelyKey(period, hash) return P .. ':likely:' .. period .. ':' .. string.sub(hash, 1, 2) end
 local function paidKey(hash) return P .. ':paid:' .. string.sub(hash, 1, 3) end
 local function spentKey(day) return P .. ':spent:' .. day end

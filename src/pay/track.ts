@@ -32,8 +32,9 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
     return;
   }
   const isAccepted = payout.state === 'accepted';
-  const move =
-    reading.kind === 'found' ? moveOf(payout, reading.payment) : await missingMove(deps, payout, { reading, now });
+  // Whose payment it is was known before: its reference says nothing new.
+  const isShown = reading.kind === 'found' || reading.kind === 'other-reference';
+  const move = isShown ? moveOf(payout, reading.payment) : await missingMove(deps, payout, { reading, now });
   if (move.to === undefined && !isAccepted) return;
   await deps.payouts.move({
     ...placeOf(payout),

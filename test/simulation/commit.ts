@@ -1,3 +1,4 @@
+import { KNOWN_PAYMENTS_MAX } from '../../src/ledger/keys.ts';
 import type { ArmAnswer, Arming, Deferred, MoveAnswer, PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import { armRefusal } from '../../src/ledger/payouts/arm-payouts.ts';
 import { decideArming } from '../../src/ledger/payouts/decide-arming.ts';
@@ -160,6 +161,13 @@ const OPS: Readonly<Record<string, (at: At, first: string, second: string) => Sa
   quote({ store, id }, quoteId) {
     if ((store.quotes.get(quoteId) ?? UNSENT) !== UNSENT) return ['quote-taken'];
     store.quotes.set(quoteId, id);
+    return undefined;
+  },
+  known({ store }, credentials, paymentId) {
+    store.knownPayments.set(
+      credentials,
+      [paymentId, ...(store.knownPayments.get(credentials) ?? [])].slice(0, KNOWN_PAYMENTS_MAX),
+    );
     return undefined;
   },
   unsent({ store }, quoteId) {

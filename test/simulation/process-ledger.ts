@@ -156,6 +156,7 @@ function openPayouts(
         );
         return answer;
       }),
+    knownPayments: (credentials) => ask('known payments', (store) => store.knownPayments.get(credentials) ?? []),
     holderOf: (id) => ask('holder', (store) => holderOfQuote(store, id)),
     defer: (place, { ms, quoteFailed }) =>
       change('defer', (store, now) => deferPayout(store, place, { ms, quoteFailed, now })),

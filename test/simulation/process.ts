@@ -18,7 +18,6 @@ import { openProcessLedger } from './process-ledger.ts';
 import { ensureSeason, keepSeason } from './season.ts';
 import type { Setting } from './setting.ts';
 import { openStopping, type Stopping } from './stopping.ts';
-import type { Store } from './store.ts';
 import { type Actor, clockOf } from './world.ts';
 
 /** A machine with a data directory; its processes come and go. */
@@ -135,7 +134,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
       mutation.canary ??
       openCanary({
         service: asked,
-        known: async () => knownPayments(setting.redis.store(), as.credentials),
+        known: () => ledger.payouts.knownPayments(as.credentials),
       }),
     pace,
     trackPace: pace,
@@ -161,14 +160,6 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     seasonOfSubmitter: onceAtATime(() => openSeason(false)),
     stopping: openStopping(),
   };
-}
-
-/** The steps of `findKnownPayments` in src/runs/known-payment.ts. */
-function knownPayments({ entries }: Store, credentials: string): string[] {
-  const made = [...entries.values()].filter(
-    (entry) => entry.get('cf') === credentials && (entry.state === 'completed' || entry.state === 'accepted'),
-  );
-  return made.flatMap((entry) => entry.get('pid') ?? entry.quote ?? []).slice(0, 3);
 }
 
 function rulesOf(plan: Plan, mutation: Mutation): PayRules {

@@ -132,6 +132,8 @@ export interface Store {
   /** Hashes of the beneficiaries to whom a payment was ever accepted. */
   readonly paid: Set<string>;
   readonly quotes: Map<string, string>;
+  /** Latest payments by the credentials under which they were made. */
+  readonly knownPayments: Map<string, readonly string[]>;
   readonly runs: Map<string, RunEntry>;
   readonly live: Set<string>;
   readonly entries: Map<string, Entry>;
@@ -171,6 +173,7 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     missed: new Set(),
     paid: new Set(),
     quotes: new Map(),
+    knownPayments: new Map(),
     runs: new Map(),
     live: new Set(),
     entries: new Map(),
@@ -199,6 +202,7 @@ export function copyStore(store: Store): Store {
     missed: new Set(store.missed),
     paid: new Set(store.paid),
     quotes: new Map(store.quotes),
+    knownPayments: new Map(store.knownPayments),
     runs: new Map([...store.runs].map(([id, run]) => [id, copyRun(run)])),
     live: new Set(store.live),
     entries: new Map([...store.entries].map(([id, entry]) => [id, new Entry(entry, entry.record)])),

@@ -1,6 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import { mayMove } from '../../moves.ts';
-import type { PayoutState } from '../../payout.ts';
+import { PAYMENT_STATES, type PayoutState } from '../../payout.ts';
 import { BENEFICIARY_HASH_CHARACTERS } from '../keys.ts';
 import type { MoveResult, PayoutMove } from './acts.ts';
 import { COMMIT_TIME, type NewStep, type RowState, type StoredPayout } from './stored.ts';
@@ -186,7 +186,7 @@ function step(
   if (isLetGo(record, to)) values.delete('gu');
   if (SETTLED.has(to)) values.set('st', COMMIT_TIME);
   const operations = [...checks(record, move, to), ...sees(record, holder), ...claims(move), ['changes'] as const];
-  operations.push(...effects(record, move, to));
+  operations.push(...effects(record, move, to), ...knownPayment({ ...record, values }, to));
   if (isUncounted(record, move, to)) operations.push(['uncount', ...takeCounted(values)]);
   return {
     runId,
@@ -227,6 +227,17 @@ function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Opera
   if (move.outcomesRemembered !== undefined && digit !== undefined)
     all.push(['outcome', digit, move.outcomesRemembered]);
   return all;
+}
+
+/** A payment that the service has from now on is one that it must show (architecture.md, rule 8). */
+function knownPayment({ state, values }: StoredPayout, to: PayoutState): Operation[] {
+  const [credentials, paymentId] = [values.get('cf'), values.get('pid') ?? values.get('q')];
+  const isFirst = isPayment(to) && !isPayment(state);
+  return isFirst && credentials !== undefined && paymentId !== undefined ? [['known', credentials, paymentId]] : [];
+}
+
+function isPayment(state: RowState): boolean {
+  return PAYMENT_STATES.some((one) => one === state);
 }
 
 function quoteEffects(record: StoredPayout, { dropQuote }: PayoutMove): Operation[] {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { PayoutPlace } from '../../payout.ts';
 import { openBatch } from '../batch.ts';
-import { quotesKey, UNSENT } from '../keys.ts';
+import { knownPaymentsKey, quotesKey, UNSENT } from '../keys.ts';
 import { LedgerFault } from '../script.ts';
 import type { Seals } from '../seals.ts';
 import type { ArmAnswer, Arming, Deferred, MoveAnswer, PayoutMove, PayoutReading } from './acts.ts';
@@ -26,6 +26,8 @@ export interface Payouts {
   move(move: PayoutMove): Promise<MoveAnswer>;
   /** The id of the payout to which a quote or a payment belongs. */
   holderOf(quoteOrPaymentId: string): Promise<string | undefined>;
+  /** Ids of the latest payments that were made under these credentials (their fingerprint); empty where there was none. */
+  knownPayments(credentials: string): Promise<readonly string[]>;
   /** Puts off a payout that stays ready; undefined if it is not ready any more. */
   defer(place: PayoutPlace, options: { ms: number; quoteFailed: boolean }): Promise<Deferred | undefined>;
 }
@@ -69,6 +71,7 @@ export function openPayouts(
       const holder = await redis.hget(quotesKey(prefix, id), id);
       return holder === null || holder === UNSENT ? undefined : holder;
     },
+    knownPayments: (credentials) => redis.lrange(knownPaymentsKey(prefix, credentials), 0, -1),
     defer: (place, options) => deferPayout(records, move, { ...options, runId: place.runId, line: place.line }),
   };
 }

@@ -1,3 +1,4 @@
+import { KNOWN_PAYMENTS_MAX } from '../keys.ts';
 import { STATE_LETTERS } from '../payouts/stored.ts';
 import { LUA_COUNTED, LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
@@ -69,7 +70,7 @@ local function isBlocked(beneficiary)
   return hasBlocked and redis.call('HEXISTS', BLOCKED, beneficiary) == 1
 end
 
-local lastOutcomes = {}
+local lastOutcomes, knownPayments = {}, {}
 local likelyKeys = {}
 
 -- Each with the number of its arguments. A check answers why the item cannot be written.
@@ -137,6 +138,12 @@ local OPS = {
     if (redis.call('HGET', quotesKey(id), id) or UNSENT) ~= UNSENT then return { 'quote-taken' } end
     redis.call('HSET', quotesKey(id), id, item.id)
     return false
+  end },
+  -- A payment that was made under some credentials.
+  known = { 2, function(_, credentials, id)
+    local ids = knownPayments[credentials] or {}
+    ids[#ids % ${KNOWN_PAYMENTS_MAX} + 1] = id
+    knownPayments[credentials] = ids
   end },
   unsent = { 1, function(_, id) redis.call('HSET', quotesKey(id), id, UNSENT) end },
   dead = { 1, function(item, id) redis.call('RPUSH', deadKey(item.run), item.line .. ' ' .. id) end },
@@ -282,6 +289,10 @@ for _, b in ipairs(blocks) do
   for set, time in pairs(b.due) do redis.call('ZADD', set, 'LT', text(time), b.run .. ':' .. b.block) end
 end
 for rk, kept in pairs(lastOutcomes) do redis.call('HSET', rk, 'lastOutcomes', kept) end
+for credentials, ids in pairs(knownPayments) do
+  redis.call('LPUSH', knownPaymentsKey(credentials), unpack(ids))
+  redis.call('LTRIM', knownPaymentsKey(credentials), 0, ${KNOWN_PAYMENTS_MAX - 1})
+end
 for likely, ms in pairs(likelyKeys) do redis.call('PEXPIRE', likely, ms) end
 if hasRecorded then redis.call('HSET', runKey(ARGV[2]), 'recordedAt', text(at)) end
 writeSums()

@@ -1,5 +1,6 @@
 import { LUA_PRELUDE } from './prelude.ts';
 import { LUA_PROPOSALS } from './proposals.ts';
+import { SUBMISSION_KEPT_MS } from './runs.ts';
 
 /**
  * Makes a ledger on an empty Redis for data directories whose own Redis is gone, by two people (docs/operation.md, runbook "Redis
@@ -47,7 +48,7 @@ return 'adopted'
  * rows, its content is no new one. A host that was written off may have sent some of it.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of its file; ARGV[3] content hash, or ''; ARGV[4] the entry that tells how it was
- * handed in, or ''; ARGV[5] a day on which it was there, as run ids begin
+ * handed in, or ''; ARGV[5] a day on which it was there, as run ids begin; ARGV[6] the key under which it was handed in, or ''
  * Where its content is that of a run that is not over, it is known as that one from here on.
  */
 export const RESTORE_RUN = `${LUA_PRELUDE}
@@ -62,6 +63,10 @@ if known and not ((state == 'finished' or state == 'cancelled') and hasAllRows(k
   return {}
 end
 makeStub(run, file, content, ARGV[5] ~= '' and ARGV[5] or nil)
+if ARGV[6] ~= '' then
+  redis.call('HSET', runKey(run), 'submissionKey', ARGV[6])
+  redis.call('SET', P .. ':submitted-as:' .. ARGV[6], run, 'PX', ${SUBMISSION_KEPT_MS}, 'NX')
+end
 if ARGV[4] ~= '' then redis.call('HSET', runKey(run), 'onRecord', ARGV[4]) end
 return {}
 `;

@@ -3,7 +3,7 @@ import { LUA_KEYS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
 
 /** A hand-in may be carried on for so long, and a little longer than its API key or its upload is kept. */
-const SUBMISSION_KEPT_MS = 31 * 24 * 60 * 60_000;
+export const SUBMISSION_KEPT_MS = 31 * 24 * 60 * 60_000;
 
 const LUA_FREE_RUN = `
 -- Whether a run was cancelled before all of its rows were recorded, and no host can have sent any of them.
@@ -136,7 +136,7 @@ return 1
  * A run that is recorded while everything is halted begins paused: the release alone does not let it go, unless it has a time to
  * start. So does one of
  * which Redis had forgotten that payouts were armed, and one that has a time to start at, for which it waits; whoever
- * pauses it meanwhile ends the waiting.
+ * pauses it meanwhile ends the waiting. So does one that people stopped, where Redis forgot that.
  *
  * A run that is paused because a stage of it is over goes on with the next one.
  *
@@ -159,12 +159,14 @@ if from == 'recording' and to ~= 'cancelled' then
   if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
   if not hasAllRows(run) then return { 'incomplete', from } end
 end
+-- What people did to it before this Redis knew it again.
+local stopAhead = to == 'paying' and from ~= 'paused' and redis.call('HGET', STOPS_AHEAD, run)
 -- Whether it keeps its time to start.
 local waits = false
 if to == 'paying' and redis.call('HEXISTS', HEAD, 'halt') == 1 then
   if from ~= 'recording' and from ~= 'awaiting-approval' then return { 'halted', from } end
   to, reason = 'paused', 'everything was halted when it was to begin'
-  waits = redis.call('HEXISTS', rk, 'restored') == 0
+  waits = redis.call('HEXISTS', rk, 'restored') == 0 and not stopAhead
 end
 if to == 'paying' and from == 'awaiting-approval' then
   local approved = redis.call('HMGET', rk, 'approved', 'approvedUntil')
@@ -177,10 +179,13 @@ if to == 'paying' and (from == 'recording' or from == 'awaiting-approval') then
   local startReason = redis.call('HGET', rk, 'startReason')
   if redis.call('HEXISTS', rk, 'restored') == 1 then
     to, reason = 'paused', 'some of it was restored from intent logs: look at it before it goes on'
+  elseif stopAhead then
+    to, reason = 'paused', 'people stopped it, and Redis forgot that'
   elseif startReason then
     to, reason, waits = 'paused', startReason, true
   end
 end
+if stopAhead == 'run.paused' then redis.call('HDEL', STOPS_AHEAD, run) end
 if to == 'finished' then
   if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
   for _, state in ipairs({ ${OPEN_STATES.map((state) => `'${state}'`).join(', ')} }) do

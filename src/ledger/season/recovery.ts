@@ -71,6 +71,8 @@ export interface Recovery {
     contentHash: string;
     /** The entry of the audit log that tells how it was handed in. */
     onRecord?: string;
+    /** The key under which it was handed in. */
+    key?: string;
     /** When it was there, by Redis's clock, in ms since 1970. */
     seenAt?: number;
   }): Promise<void>;
@@ -150,9 +152,9 @@ export function openRecovery(redis: Redis, keys: LedgerKeys, judge: WordJudge): 
       return { id, isSameFile: same === 'same' && !isOther };
     },
     readOnRecord: (runId) => redis.hget(keys.run(runId), 'onRecord'),
-    async restoreRun({ id, fileSha256, contentHash, onRecord = '', seenAt }) {
+    async restoreRun({ id, fileSha256, contentHash, onRecord = '', key = '', seenAt }) {
       const day = seenAt === undefined ? '' : dayText(seenAt);
-      await run('restoreRun', id, fileSha256, contentHash, onRecord, day);
+      await run('restoreRun', id, fileSha256, contentHash, onRecord, day, key);
     },
   };
 }

@@ -7,6 +7,8 @@ import { differenceFrom } from '../payment-answer.ts';
 /** What a look-up says (architecture.md, rule 6). */
 export type LookUpReading =
   | { readonly kind: 'found'; readonly payment: PaymentReply }
+  /** All that was asked for, under another reference: the service may keep references in a form of its own. People say so. */
+  | { readonly kind: 'other-reference'; readonly reference: string; readonly payment: PaymentReply }
   | { readonly kind: 'breach'; readonly evidence: string; readonly payment: PaymentReply }
   /** A well-formed "not found", with the answer's `Date`. */
   | { readonly kind: 'not-found'; readonly date: number | null }
@@ -40,7 +42,7 @@ function readShown(payment: PaymentReply, payout: Payout, paymentId: string): Lo
   const evidence = differenceFrom(payment, payout.row);
   if (evidence !== undefined) return { kind: 'breach', evidence, payment };
   if (payment.internalId !== null && !isSameReference(payment.internalId, payout.row.reference)) {
-    return { kind: 'nothing', reason: 'the payment shows another reference' };
+    return { kind: 'other-reference', reference: payment.internalId, payment };
   }
   return { kind: 'found', payment };
 }

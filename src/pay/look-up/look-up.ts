@@ -8,7 +8,7 @@ import { acceptPayment, exchangeOf, holdBreach, logFields, placeOf } from '../fa
 import { isArmedFor, isLeftArmed } from '../next-step.ts';
 import { markUnknown } from '../pay-payout.ts';
 import { NO_CANARY } from './canary.ts';
-import { readLookUpAnswer } from './look-up-answer.ts';
+import { type LookUpReading, readLookUpAnswer } from './look-up-answer.ts';
 import { canBeProvenDead, type DeathRules, isQuoteOver, judgeNotFound, triedEnough } from './proof-of-death.ts';
 
 /**
@@ -55,10 +55,15 @@ async function lookUpQuote(
     case 'not-found':
       await readNotFound(deps, payout, { ...at, date: found.date, exchange });
       return;
+    case 'other-reference':
     case 'nothing':
-      if (payout.state === 'unknown') await lookAgain(deps, payout, { ...at, reason: found.reason });
+      if (payout.state === 'unknown') await lookAgain(deps, payout, { ...at, reason: whyNothing(found) });
       else await note(deps, payout, { dueMs: LOOK_DAILY_MS });
   }
+}
+
+function whyNothing(found: Extract<LookUpReading, { kind: 'nothing' | 'other-reference' }>): string {
+  return found.kind === 'nothing' ? found.reason : `the payment shows the reference ${found.reference}`;
 }
 
 /** A payout that is held already keeps its state; everything is halted once, not again after two people released it. */

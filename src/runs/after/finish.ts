@@ -40,7 +40,7 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
     if (payout === undefined) continue;
     const reading = await lookUpPatiently(deps, payout, quoteId);
     if (reading.kind === 'nothing') isCertain = false;
-    if (reading.kind !== 'found' && reading.kind !== 'breach') continue;
+    if (reading.kind === 'nothing' || reading.kind === 'not-found') continue;
     found++;
     await holdBreach(deps, payout, { evidence: `the quote ${quoteId} was proven dead and is paid`, quoteId });
   }

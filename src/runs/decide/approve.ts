@@ -163,7 +163,8 @@ async function letGo(deps: ApproveDeps, run: Run, actor: string): Promise<void> 
   if (run.state === 'awaiting-approval') {
     // A time that it was given stands; a cut-off may have come while it waited.
     const start = run.startAt === null ? waitingFor(deps, run) : undefined;
-    const { result } = await deps.ledger.runs.move(run.id, { to: 'paying', actor, reason: 'approved', start });
+    const move = { from: 'awaiting-approval', to: 'paying', actor, reason: 'approved', start } as const;
+    const { result } = await deps.ledger.runs.move(run.id, move);
     if (result === 'season') throw refuse(run, 'Redis was restarted; approve it again once a worker has run');
   }
   await deps.wake(run.id);

@@ -96,6 +96,11 @@ async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly
     const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
     const facts = { date, quoteGraceMs, words, caveats };
     switch (reading.kind) {
+      case 'other-reference':
+        return {
+          ...facts,
+          contradiction: await otherReference({ ...deps, pay }, payout, { quoteId, exchange, reading }),
+        };
       case 'found':
         return {
           ...facts,
@@ -154,6 +159,20 @@ async function writeDown(
   return 'the service has its payment, and that is written down now';
 }
 
+/** People say whose it is; but a quote that was proven dead is paid then, whatever the payment shows. */
+async function otherReference(
+  deps: Pick<EvidenceDeps, 'ledger'> & { readonly pay: PayDeps },
+  payout: Payout,
+  {
+    reading,
+    ...found
+  }: { quoteId: string; exchange: string; reading: Extract<LookUpReading, { kind: 'other-reference' }> },
+): Promise<string> {
+  if (found.quoteId === payout.quoteId)
+    return `${shownReference(reading.payment, 'another')}: settle it as paid by that payment`;
+  return await writeDown(deps, payout, { ...found, payment: reading.payment });
+}
+
 function foundNothing(quoteId: string, date: number | null): string {
   const when = date === null ? 'without a date' : `at ${rfc3339(date)}`;
   return `the service knows no payment for the quote ${quoteId} (${when})`;
@@ -168,18 +187,22 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
   const pay = await deps.openPay();
   const answer = await readPayment(pay, paymentId);
   const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
+  const found = { exchange: exchangeOf(answer), pay };
   switch (reading.kind) {
-    case 'found': {
-      const { paymentState, internalId } = reading.payment;
-      const reference = internalId === null ? 'shows no reference' : `has its reference ${internalId}`;
+    case 'found':
       return {
         ...facts,
-        words: [`the payment ${paymentId} is ${paymentState ?? 'without a state'} and ${reference}`],
-        payment: { payment: reading.payment, exchange: exchangeOf(answer), pay },
+        words: [shownReference(reading.payment, 'its')],
+        payment: { payment: reading.payment, ...found },
       };
-    }
+    case 'other-reference':
+      return {
+        ...facts,
+        caveats: [shownReference(reading.payment, 'another')],
+        payment: { payment: reading.payment, ...found },
+      };
     case 'breach':
-      return { ...facts, ...asShown(payout, { reading, found: { exchange: exchangeOf(answer), pay } }) };
+      return { ...facts, ...asShown(payout, { reading, found }) };
     case 'not-found':
       if (isForgotten(payout, paymentId)) return { ...facts, words: [payout.reason ?? ''] };
       return { ...facts, contradiction: `the service knows no payment ${paymentId}` };
@@ -188,6 +211,11 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
         return { ...facts, contradiction: `the service takes ${paymentId} for no payment's id` };
       throw refuseSilence(payout, reading.reason);
   }
+}
+
+function shownReference({ paymentId, paymentState, internalId }: PaymentReply, whose: 'its' | 'another'): string {
+  const reference = internalId === null ? 'shows no reference' : `has ${whose} reference, ${internalId}`;
+  return `the payment ${paymentId} is ${paymentState ?? 'without a state'} and ${reference}`;
 }
 
 /** A payment that is not what we asked for: people may settle it as it is shown, once that is known. */

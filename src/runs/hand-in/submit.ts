@@ -101,13 +101,16 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
 function entryOf(
   { id, isNew }: Pick<Claimed, 'id' | 'isNew'>,
   { sha256: fileSha256, contentHash, acceptedHash, rows }: CheckedFile,
-  { actor, dropper, stages, maxCostDriftBp }: Submission,
+  { actor, dropper, stages, maxCostDriftBp, key }: Submission,
 ): AuditAct {
   const dropped: Record<string, string> = dropper === undefined ? {} : { droppedBy: dropper };
   const details = { fileSha256, contentHash, acceptedHash, rows: String(rows), ...dropped };
   if (!isNew) return { actor, action: 'run.attached', target: id, details };
-  const bound: Record<string, string> = maxCostDriftBp === undefined ? {} : { maxCostDriftBp: String(maxCostDriftBp) };
-  return { actor, action: 'run.submitted', target: id, details: { ...details, ...bound, ...planDetails(stages) } };
+  const asked: Record<string, string> = {
+    ...(maxCostDriftBp === undefined ? {} : { maxCostDriftBp: String(maxCostDriftBp) }),
+    ...(key === undefined ? {} : { key }),
+  };
+  return { actor, action: 'run.submitted', target: id, details: { ...details, ...asked, ...planDetails(stages) } };
 }
 
 function byOf({ actor, dropper, stages, maxCostDriftBp }: Submission): OnRecord {

@@ -64,9 +64,16 @@ async function stopAndRedo(
 async function restoreRuns({ recovery }: Ledger, { submitted }: MissedDecisions): Promise<void> {
   for (const entry of submitted) {
     const { target, details, action, at: seenAt } = entry;
-    const { fileSha256 = '', contentHash = '' } = details;
+    const { fileSha256 = '', contentHash = '', key = '' } = details;
     const onRecord = action === 'run.submitted' ? writeEntry(entry) : '';
-    await recovery.restoreRun({ id: target, fileSha256, contentHash, onRecord, seenAt });
+    await recovery.restoreRun({
+      id: target,
+      fileSha256,
+      contentHash,
+      onRecord,
+      key: onRecord === '' ? '' : key,
+      seenAt,
+    });
   }
 }
 
@@ -77,13 +84,22 @@ async function redoStops(deps: MissedDeps, stops: readonly AnyStop[]): Promise<r
   for (const { action, target, details, hash } of stops) {
     const control = { actor: ACTOR, reason: `again: ${details['reason'] ?? ''}` };
     const known = await inKnownRun(ledger, { action, target });
-    if (known === undefined) {
-      // A run that comes back is paused anyhow.
-      if (action !== 'run.paused') await ledger.recovery.stopAhead(target, action);
-    } else if (await doAgain(deps, { ...known, control })) await ledger.recovery.forgetStop(target);
+    if (known === undefined) await ledger.recovery.stopAhead(target, action);
+    else if (await beginsLater(ledger, known)) await ledger.recovery.stopAhead(known.target, action);
+    else if (await doAgain(deps, { ...known, control })) await ledger.recovery.forgetStop(target);
     else if (hash !== '') left.push(hash);
   }
   return left;
+}
+
+/** Whether it pauses a run that has yet to begin: that begins paused. */
+async function beginsLater(
+  { runs }: Ledger,
+  { action, target }: { action: Stopping; target: string },
+): Promise<boolean> {
+  if (action !== 'run.paused') return false;
+  const state = (await runs.read(target))?.state;
+  return state === 'recording' || state === 'awaiting-approval';
 }
 
 /** Without a hash where no entry of this directory's copies has it. */

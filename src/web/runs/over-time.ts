@@ -34,12 +34,12 @@ export function openOverTime(): { add(payout: Payout): void; result(): PaidBy[] 
     add({ history, sourceAmount, row }) {
       const at = history.find(({ to }) => to === 'completed')?.at;
       if (at === undefined) return;
-      addMoment(moments, Math.ceil(at / widthMs), 1, [sourceAmount ?? row.amount]);
+      addMoment(moments, Math.ceil(at / widthMs), { rows: 1, money: [sourceAmount ?? row.amount] });
       while (moments.size > MOMENTS_MAX) {
         widthMs *= 2;
         const wider = new Map<number, Moment>();
         for (const [place, moment] of moments)
-          addMoment(wider, Math.ceil(place / 2), moment.rows, moment.money.totals());
+          addMoment(wider, Math.ceil(place / 2), { rows: moment.rows, money: moment.money.totals() });
         moments = wider;
       }
     },
@@ -52,7 +52,11 @@ export function openOverTime(): { add(payout: Payout): void; result(): PaidBy[] 
   };
 }
 
-function addMoment(moments: Map<number, Moment>, place: number, rows: number, money: readonly Money[]): void {
+function addMoment(
+  moments: Map<number, Moment>,
+  place: number,
+  { rows, money }: { rows: number; money: readonly Money[] },
+): void {
   const moment = moments.get(place) ?? { rows: 0, money: openTally() };
   moment.rows += rows;
   for (const one of money) moment.money.add(one);
