@@ -1,6 +1,7 @@
 import { EIGHTH_MUTATIONS } from './eighth-mutations.ts';
 import { LEDGER_MUTATIONS } from './ledger-mutations.ts';
 import { type Mutation, named, replaced } from './mutation.ts';
+import { NINTH_MUTATIONS } from './ninth-mutations.ts';
 import { PAY_MUTATIONS } from './pay-mutations.ts';
 import { RESTORE_MUTATIONS } from './restore-mutations.ts';
 import { SEVENTH_MUTATIONS } from './seventh-mutations.ts';
@@ -83,6 +84,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...WRITE_OFF_MUTATIONS,
   ...SEVENTH_MUTATIONS,
   ...EIGHTH_MUTATIONS,
+  ...NINTH_MUTATIONS,
   ...PAY_MUTATIONS,
   ...MATRIX_MUTATIONS,
 ];

@@ -89,8 +89,8 @@ export const RESTORE_MUTATIONS: readonly Mutation[] = [
     guard: 'an arming claims its quote',
     edits: replaced(
       COMMIT,
-      `redis.call('HSET', quotesKey(id), id, item.id)\n    return false\n  end },\n  unsent`,
-      'return false\n  end },\n  unsent',
+      `redis.call('HSET', quotesKey(id), id, item.id)\n    return false\n  end },\n  -- A payment that`,
+      'return false\n  end },\n  -- A payment that',
     ),
     caughtBy: named(
       'test/ledger/arming.test.ts',

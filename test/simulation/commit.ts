@@ -170,6 +170,11 @@ const OPS: Readonly<Record<string, (at: At, first: string, second: string) => Sa
     );
     return undefined;
   },
+  gone({ store }, credentials, paymentId) {
+    const left = (store.knownPayments.get(credentials) ?? []).filter((id) => id !== paymentId);
+    store.knownPayments.set(credentials, left);
+    return undefined;
+  },
   unsent({ store }, quoteId) {
     store.quotes.set(quoteId, UNSENT);
     return undefined;

@@ -229,11 +229,13 @@ function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Opera
   return all;
 }
 
-/** A payment that the service has from now on is one that it must show (architecture.md, rule 8). */
+/** A payment that the service has from now on is one that it must show (architecture.md, rule 8), until it has forgotten it. */
 function knownPayment({ state, values }: StoredPayout, to: PayoutState): Operation[] {
   const [credentials, paymentId] = [values.get('cf'), values.get('pid') ?? values.get('q')];
-  const isFirst = isPayment(to) && !isPayment(state);
-  return isFirst && credentials !== undefined && paymentId !== undefined ? [['known', credentials, paymentId]] : [];
+  if (credentials === undefined || paymentId === undefined || isPayment(to) === isPayment(state)) return [];
+  const isGone = values.get('rc') === 'E_PAYMENT_GONE';
+  if (isPayment(to)) return isGone ? [] : [['known', credentials, paymentId]];
+  return isGone ? [['gone', credentials, paymentId]] : [];
 }
 
 function isPayment(state: RowState): boolean {

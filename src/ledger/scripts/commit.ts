@@ -145,6 +145,7 @@ local OPS = {
     ids[#ids % ${KNOWN_PAYMENTS_MAX} + 1] = id
     knownPayments[credentials] = ids
   end },
+  gone = { 2, function(_, credentials, id) redis.call('LREM', knownPaymentsKey(credentials), 0, id) end },
   unsent = { 1, function(_, id) redis.call('HSET', quotesKey(id), id, UNSENT) end },
   dead = { 1, function(item, id) redis.call('RPUSH', deadKey(item.run), item.line .. ' ' .. id) end },
   counter = { 0, function(item) item.number = redis.call('HINCRBY', HEAD, 'armings', 1) end },

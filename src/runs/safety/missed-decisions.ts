@@ -65,15 +65,9 @@ async function restoreRuns({ recovery }: Ledger, { submitted }: MissedDecisions)
   for (const entry of submitted) {
     const { target, details, action, at: seenAt } = entry;
     const { fileSha256 = '', contentHash = '', key = '' } = details;
-    const onRecord = action === 'run.submitted' ? writeEntry(entry) : '';
-    await recovery.restoreRun({
-      id: target,
-      fileSha256,
-      contentHash,
-      onRecord,
-      key: onRecord === '' ? '' : key,
-      seenAt,
-    });
+    const isFirst = action === 'run.submitted';
+    const onRecord = isFirst ? { onRecord: writeEntry(entry), key } : {};
+    await recovery.restoreRun({ id: target, fileSha256, contentHash, seenAt, ...onRecord });
   }
 }
 

@@ -1,0 +1,67 @@
+import { type Mutation, named, replaced } from './mutation.ts';
+
+const COMMIT = 'src/ledger/scripts/commit.ts';
+const HAND_IN_TESTS = 'test/runs/stops-of-hand-ins.test.ts';
+const REFERENCE_TESTS = 'test/runs/other-reference.test.ts';
+
+/** What the ninth attack found. */
+export const NINTH_MUTATIONS: readonly Mutation[] = [
+  {
+    guard: 'an approval lets only a run go that waits for it',
+    edits: replaced(
+      'src/runs/decide/approve.ts',
+      "const move = { from: 'awaiting-approval', to: 'paying',",
+      "const move = { to: 'paying',",
+    ),
+    caughtBy: named(
+      'test/runs/frozen-approval.test.ts',
+      'an approval that was frozen right before it let its run go does not let a run go that a person has paused since',
+      'an approval that was frozen right before it let its run go releases no stage that nobody has released',
+    ),
+  },
+  {
+    guard: 'a run that people paused in the lost time begins paused',
+    edits: replaced('src/ledger/scripts/runs.ts', 'elseif stopAhead then', 'elseif false then'),
+    caughtBy: named(
+      HAND_IN_TESTS,
+      'a run that people paused after the copy, in which it was being recorded, is paused when its file comes again',
+    ),
+  },
+  {
+    guard: 'the key of a hand-in that Redis forgot leads to its run',
+    edits: replaced(
+      'src/runs/safety/missed-decisions.ts',
+      '{ onRecord: writeEntry(entry), key }',
+      '{ onRecord: writeEntry(entry) }',
+    ),
+    caughtBy: named(
+      HAND_IN_TESTS,
+      'a hand-in under a key of which Redis forgot is carried on in its run, also where people cancelled that meanwhile',
+    ),
+  },
+  {
+    guard: 'a payment that was made is known from then on',
+    edits: replaced(
+      'src/ledger/payouts/decide-move.ts',
+      "return isGone ? [] : [['known', credentials, paymentId]];",
+      'return [];',
+    ),
+    caughtBy: named(
+      'test/ledger/known-payments.test.ts',
+      'a payment that is known to exist is found whatever became of it, and however many runs of which nothing was paid came later',
+    ),
+  },
+  {
+    guard: 'a payment is followed whatever its reference looks like',
+    edits: replaced('src/pay/track.ts', " || reading.kind === 'other-reference'", ''),
+    caughtBy: named(REFERENCE_TESTS, 'a payout whose payment shows another reference does not stay accepted for ever'),
+  },
+  {
+    guard: 'whoever gives a time notes the clock that it goes by',
+    edits: replaced(COMMIT, 'local at = noteClock(now())', 'local at = now()'),
+    caughtBy: named(
+      'test/ledger/clock-step.test.ts',
+      'a clock of Redis that steps back by an hour keeps nothing waiting either when nobody looked at the clock while it was ahead',
+    ),
+  },
+];
