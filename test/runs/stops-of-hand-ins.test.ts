@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { approveRun } from '../../src/runs/decide/approve.ts';
 import { cancelRun, pauseRun } from '../../src/runs/decide/control.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
+import { readRun } from '../../src/runs/read-run.ts';
 import { FILE, useHandIns } from './hand-in-desk.ts';
 
 const desk = useHandIns();
@@ -26,6 +28,21 @@ test('a run that people paused after the copy, in which it was being recorded, i
   await comparedAndReleased();
   // An inbox or an upload that was cut short does this by itself.
   expect(await desk.submit(FILE)).toMatchObject({ id, state: 'paused' });
+});
+
+test('a run that people paused after the copy, in which it waited for approval, is paused when it is approved again', async () => {
+  const { app } = desk;
+  const deps = { ...app, config: { ...app.config, approval: { name: 'one', tiers: null, holdsMs: 3_600_000 } } };
+  const { id, fileSha256, state } = await desk.submit(FILE, { deps });
+  expect(state).toBe('awaiting-approval');
+  const putBack = await desk.copy();
+  await approveRun(deps, id, { actor: 'bob', sha256: fileSha256 });
+  await pauseRun(app, id, { actor: 'anna', reason: 'wrong amounts' });
+  await putBack();
+  await comparedAndReleased();
+  // The runbook: look at what was approved, and approve it again.
+  await approveRun(deps, id, { actor: 'bob', sha256: fileSha256 });
+  expect((await readRun(app, id)).state).toBe('paused');
 });
 
 test('a hand-in under a key of which Redis forgot is carried on in its run, also where people cancelled that meanwhile', async () => {
