@@ -36,6 +36,8 @@ const ENDING: ReadonlySet<string> = new Set([
   'payout.allow-confirmed',
 ]);
 
+const GIVEN_UP_DIRS: ReadonlySet<string> = new Set(['data-dir.retired', 'data-dir.written-off']);
+
 const PAID: ReadonlySet<string> = new Set(['payout.paid-confirmed', 'payout.payment-found']);
 
 /** What people decided, of entries that Redis does not have any more, and what of it can be done again by itself. */
@@ -51,6 +53,8 @@ export interface MissedDecisions {
   readonly paid: readonly AuditRecord[];
   /** The last act on a run, payout, beneficiary, user or key, where that was one that stops. */
   readonly stops: readonly MissedStop[];
+  /** Data directories that people gave up. */
+  readonly givenUp: readonly string[];
 }
 
 /** Entries of the audit log that Redis lost, in the order of their times. */
@@ -87,7 +91,10 @@ export function missedDecisions(
   const submitted = [...former.filter(({ target }) => stopped.has(target)), ...ours].filter(tellsHandIn);
   const paid = all.filter(({ action, details }) => PAID.has(action) && details['quote'] !== undefined);
   const proposed = all.filter(({ action }) => /^payout\..*-proposed$/.test(action));
-  return { text: describe(all), all, submitted, paid, proposed, stops };
+  const givenUp = all
+    .filter(({ action }) => GIVEN_UP_DIRS.has(action))
+    .flatMap(({ details }) => details['dataDir'] ?? []);
+  return { text: describe(all), all, submitted, paid, proposed, stops, givenUp };
 }
 
 function isStopping(record: AuditRecord): record is MissedStop {

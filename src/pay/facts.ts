@@ -1,3 +1,4 @@
+import { hashReference } from '../intake/row/reference-hash.ts';
 import type { AnswerLine } from '../ledger/intents/intent-line.ts';
 import type { MoveAnswer } from '../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../ledger/payouts/values.ts';
@@ -51,6 +52,7 @@ export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPa
       // A fact needs no version (architecture.md, rule 7); people's word alone does, for any move in between voids it (rule 9).
       ...(isOurs ? {} : { version: payout.version }),
       ...(act === undefined ? {} : { act }),
+      referenceHash: hashReference(payout.row.reference),
       dueMs: FIRST_TRACK_MS,
       actor: deps.owner,
       reason: payment.paymentState ?? '',
@@ -97,6 +99,7 @@ export async function holdBreach(
   const breach = {
     ...placeOf(payout),
     ...(quoteId === undefined ? {} : { spentQuoteId: quoteId }),
+    referenceHash: hashReference(payout.row.reference),
     dueMs: LOOK_DAILY_MS,
     actor: deps.owner,
     reason: 'breach',

@@ -41,11 +41,19 @@ test(
     // "Redis restored from an older copy": any copy, however old, is better than none.
     await site.putBack();
     const again = await site.worker('two');
+    expect(await site.run(['submit', 'file.csv'], 'two')).toMatchObject({
+      code: 69,
+      stderr: expect.stringContaining(id),
+    });
+    const giveUp = (name: string) => onTwo('write-off', id, '--reason', 'its disk is broken', '--json', '--as', name);
+    await giveUp('anna');
+    await vi.waitUntil(async () => (await giveUp('bob')).includes('"result":"done"'), WAIT);
     const { runId } = JSON.parse(await onTwo('submit', 'file.csv', '--json')) as Listed;
     expect(runId).toBe(run);
     await vi.waitUntil(async () => (await site.run(['release', '--as', 'anna'], 'two')).code === 0, WAIT);
     await onTwo('release', '--as', 'bob');
-    await onTwo('resume', run);
+    // Its rows are held, so that it may be finished already.
+    await site.run(['resume', run], 'two');
     await vi.waitUntil(async () => {
       const runs = JSON.parse(await onTwo('list', '--json')) as Listed[];
       const { waiting = 0, unknown = 0 } = runs.find((listed) => listed.runId === run)?.outcomes ?? {};

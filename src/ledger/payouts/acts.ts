@@ -104,6 +104,8 @@ export interface PayoutMove extends PayoutPlace {
   readonly dueMs?: number | 'as-it-is';
   /** What people saw to have the reference of a payout that they allow; `id` is '' where nobody else had it. */
   readonly sawHolder?: { readonly id: string; readonly state: string };
+  /** Its reference, as a hash: the payout takes it back where it came to nothing before, and is found after all. */
+  readonly referenceHash?: string;
   /** A quote that a breach shows to be spent, for a payout that has none any more. */
   readonly spentQuoteId?: string;
   readonly actor: string;

@@ -1,6 +1,6 @@
 import { hash as digest } from 'node:crypto';
 import { mayMove } from '../../moves.ts';
-import { PAYMENT_STATES, type PayoutState } from '../../payout.ts';
+import { FREE_STATES, PAYMENT_STATES, type PayoutState } from '../../payout.ts';
 import { BENEFICIARY_HASH_CHARACTERS } from '../keys.ts';
 import type { MoveResult, PayoutMove } from './acts.ts';
 import { COMMIT_TIME, type NewStep, type RowState, type StoredPayout } from './stored.ts';
@@ -220,6 +220,8 @@ function checks(record: StoredPayout, move: PayoutMove, to: PayoutState): Operat
 
 function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Operation[] {
   const all: Operation[] = [...quoteEffects(record, move), ...(isLetGo(record, to) ? letGo(record, move) : [])];
+  const isFoundAfterAll = isOneOf(FREE_STATES, record.state) && !isOneOf(FREE_STATES, to);
+  if (isFoundAfterAll && move.referenceHash !== undefined) all.push(['ref', move.referenceHash]);
   const beneficiary = record.values.get('ben');
   if (to === 'accepted' && beneficiary !== undefined) all.push(['paid', beneficiaryHash(beneficiary)]);
   if (to === 'ready') all.push(['slice', Math.ceil(typeof move.dueMs === 'number' ? move.dueMs : 0)]);
@@ -232,14 +234,15 @@ function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Opera
 /** A payment that the service has from now on is one that it must show (architecture.md, rule 8), until it has forgotten it. */
 function knownPayment({ state, values }: StoredPayout, to: PayoutState): Operation[] {
   const [credentials, paymentId] = [values.get('cf'), values.get('pid') ?? values.get('q')];
-  if (credentials === undefined || paymentId === undefined || isPayment(to) === isPayment(state)) return [];
+  const isMade = isOneOf(PAYMENT_STATES, to);
+  if (credentials === undefined || paymentId === undefined || isMade === isOneOf(PAYMENT_STATES, state)) return [];
   const isGone = values.get('rc') === 'E_PAYMENT_GONE';
-  if (isPayment(to)) return isGone ? [] : [['known', credentials, paymentId]];
+  if (isMade) return isGone ? [] : [['known', credentials, paymentId]];
   return isGone ? [['gone', credentials, paymentId]] : [];
 }
 
-function isPayment(state: RowState): boolean {
-  return PAYMENT_STATES.some((one) => one === state);
+function isOneOf(states: readonly PayoutState[], state: RowState): boolean {
+  return states.some((one) => one === state);
 }
 
 function quoteEffects(record: StoredPayout, { dropQuote }: PayoutMove): Operation[] {

@@ -64,6 +64,13 @@ local function runState(run)
   return runStates[run]
 end
 
+-- Whether the line is of a stage that was released.
+local stageEnds = {}
+local function isReleased(run, line)
+  if stageEnds[run] == nil then stageEnds[run] = tonumber(redis.call('HGET', runKey(run), 'stageEnd') or '') or false end
+  return not stageEnds[run] or tonumber(line) <= stageEnds[run]
+end
+
 local listSeal, hasBlocked
 local function isBlocked(beneficiary)
   if hasBlocked == nil then hasBlocked = redis.call('EXISTS', BLOCKED) == 1 end
@@ -256,7 +263,7 @@ while n <= #ARGV do
   n = n + 9
   local there = b.records[line]
   local isAsRead = (there or '') == was
-  local isUnpaid = mode == 'arm' and runState(b.run) ~= 'paying'
+  local isUnpaid = mode == 'arm' and (runState(b.run) ~= 'paying' or not isReleased(b.run, line))
   local why
   if stop or isUnpaid or not isAsRead then
     why = { stop or isUnpaid and 'run' or 'again' }

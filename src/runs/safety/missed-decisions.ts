@@ -51,6 +51,8 @@ async function stopAndRedo(
   const reason = `Redis went back in time; ${missed.text}`;
   const fault = await haltAll({ ledger }, { actor: ACTOR, reason });
   if (fault !== undefined) log.error('the halt is not on the audit log', { error: fault });
+  // They may have armed what this Redis forgot: they compare, or are given up once more.
+  for (const dataDirId of missed.givenUp) await ledger.state.enterDir(dataDirId, true);
   await restoreRuns(ledger, missed);
   await restorePaid(ledger, missed, server);
   for (const runId of await ledger.runs.live()) {
