@@ -61,3 +61,18 @@ test('a hand-in under a key of which Redis forgot is carried on in its run, also
   // The upload had been cut short, or the client of the API repeats its request.
   expect(await desk.submit(FILE, asked)).toMatchObject({ id, state: 'cancelled' });
 });
+
+test('so is one whose run was the second of its file, which is known as the first one', async () => {
+  const { app } = desk;
+  const first = await desk.submit(FILE);
+  const putBack = await desk.copy();
+  await cancelRun(app, first.id, { actor: 'anna', reason: 'wrong month' });
+  const asked = { key: 'of-an-upload', again: true };
+  const { id } = await desk.submit(FILE, asked);
+  expect(id).not.toBe(first.id);
+  await cancelRun(app, id, { actor: 'anna', reason: 'still the wrong month' });
+  await putBack();
+  await comparedAndReleased();
+  expect((await readRun(app, first.id)).state).toBe('cancelled');
+  expect((await desk.submit(FILE, asked)).state).toBe('cancelled');
+});
