@@ -116,7 +116,10 @@ export const EIGHTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a run that people cancelled is not taken over',
-    edits: replaced(SUBMIT, "if (run.state === 'cancelled' && !run.isTakenOver) throw refuseCancelled(run);", ''),
+    edits: [
+      ...replaced(SUBMIT, "if (run.state === 'cancelled' && !run.isTakenOver) throw refuseCancelled(run);", ''),
+      ...replaced(SUBMIT, "if (result === 'there' && !run.isTakenOver) throw refuseCancelled(run);", ''),
+    ],
     caughtBy: named(
       AGAIN_TESTS,
       'rows of a run that people cancelled (recorded in part) are not paid because they come again in other bytes',

@@ -65,7 +65,7 @@ const ARMING: readonly Mutation[] = [
   },
   {
     guard: 'nothing is armed in a run that is not being paid',
-    edits: replaced(COMMIT, `mode == 'arm' and runState(b.run) ~= 'paying'`, 'false'),
+    edits: replaced(COMMIT, `runState(b.run) ~= 'paying' or `, ''),
     caughtBy: named(
       ARMING_TESTS,
       `${NOT_ARMED} 'the run is paused': 'run'`,

@@ -64,4 +64,44 @@ export const NINTH_MUTATIONS: readonly Mutation[] = [
       'a clock of Redis that steps back by an hour keeps nothing waiting either when nobody looked at the clock while it was ahead',
     ),
   },
+  {
+    guard: 'nothing of a stage that is not released is armed',
+    edits: replaced(COMMIT, ' or not isReleased(b.run, line)', ''),
+    caughtBy: named(
+      'test/runs/stages.test.ts',
+      'a row of a stage that is not released is not armed, whoever still holds its slice',
+    ),
+  },
+  {
+    guard: 'a payout that is found after all takes its reference back',
+    edits: replaced(
+      'src/ledger/payouts/decide-move.ts',
+      'if (isFoundAfterAll && move.referenceHash !== undefined)',
+      'if (isFoundAfterAll && move.referenceHash === undefined)',
+    ),
+    caughtBy: named(
+      'test/runs/found-after-all.test.ts',
+      'a payout whose rejection was confirmed, and that was paid after all, takes its reference back from one that waits',
+    ),
+  },
+  {
+    guard: 'a directory that was given up in the lost time is waited for again',
+    edits: replaced('src/runs/safety/missed-decisions.ts', 'await ledger.state.enterDir(dataDirId, true);', ''),
+    caughtBy: named(
+      HAND_IN_TESTS,
+      'a directory of which Redis forgot that people gave it up (data-dir.retired) keeps the season closed',
+    ),
+  },
+  {
+    guard: 'a pause gives no row up',
+    edits: replaced(
+      'src/ledger/scripts/duplicates.ts',
+      "(redis.call('HGET', STOPS_AHEAD, run) or 'run.paused') ~= 'run.paused'",
+      "redis.call('HEXISTS', STOPS_AHEAD, run) == 1",
+    ),
+    caughtBy: named(
+      'test/runs/paused-and-forgotten.test.ts',
+      'a run of which Redis forgot, with the pause of it, comes back paused, and its rows as they were',
+    ),
+  },
 ];

@@ -77,22 +77,4 @@ describe('a service that shows none of the payments that it must know is not bel
     },
     TEST_MS_MAX,
   );
-
-  test(
-    'when an earlier payrun made them, which kept no list of them',
-    async () => {
-      const site = await openSite(processes, { switches: [LIFE] });
-      const first = await site.worker();
-      const paid = await site.submit('paid.csv', ['P-1', 'P-2', 'P-3']);
-      await vi.waitUntil(async () => (await site.outcomesOf(paid))['paid'] === 3, WAIT);
-      await stopped(first);
-      const { redis } = site.server;
-      for (const key of await redis.keys('{payrun}:known-payments:*')) await redis.del(key);
-      const second = await site.worker();
-      await losesAnswer(site, () => site.submit('file.csv', ['S-1']));
-      await stopped(second);
-      expect(site.paidTwice()).toEqual([]);
-    },
-    TEST_MS_MAX,
-  );
 });

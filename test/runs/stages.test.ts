@@ -261,3 +261,16 @@ describe('a run with stages', () => {
     expect(stagesText(stages)).toBe('2 rows first; then 3, then 3, each when a person resumes it');
   });
 });
+
+test('a row of a stage that is not released is not armed, whoever still holds its slice', async () => {
+  const submitted = await submitRun(app, {
+    path: join(folder, 'file.csv'),
+    actor: 'mia',
+    skipInvalid: false,
+    stages: { sizes: '2,rest', goesOnIfPaid: false },
+  });
+  if (submitted.kind === 'refused') throw new Error('the file was refused');
+  const { id: runId } = submitted.run;
+  await armPayout(app.ledger, { runId, line: 3 }, 'quote-3');
+  await expect(armPayout(app.ledger, { runId, line: 4 }, 'quote-4')).rejects.toThrow('was not armed: run');
+});

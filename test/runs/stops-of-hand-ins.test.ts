@@ -76,3 +76,20 @@ test('so is one whose run was the second of its file, which is known as the firs
   expect((await readRun(app, first.id)).state).toBe('cancelled');
   expect((await desk.submit(FILE, asked)).state).toBe('cancelled');
 });
+
+test.each(['data-dir.retired', 'data-dir.written-off'])(
+  'a directory of which Redis forgot that people gave it up (%s) keeps the season closed',
+  async (action) => {
+    const { ledger } = desk.app;
+    const putBack = await desk.copy();
+    await ledger.audit.append({
+      actor: 'anna',
+      action,
+      target: 'ledger',
+      details: { dataDir: 'dir-lost', proposedBy: 'bob' },
+    });
+    await putBack();
+    await desk.compares();
+    expect((await ledger.state.season()).missing).toContain('dir-lost');
+  },
+);

@@ -1,3 +1,4 @@
+import { KNOWN_PAYMENTS_MAX } from '../keys.ts';
 import { LUA_COUNTED, LUA_PRELUDE } from './prelude.ts';
 import { LUA_RECORDS } from './records.ts';
 import { LUA_PEERS } from './season.ts';
@@ -141,7 +142,14 @@ end
 -- What the service answered. A quote to which it said yes is never proven dead.
 local function noteYes(p, quote, payment)
   set(p, 'z2', 1)
-  if payment == '' or payment == quote then return end
+  if payment == '' then return end
+  local known = get(p, 'cf') and knownPaymentsKey(get(p, 'cf'))
+  if known then
+    redis.call('LREM', known, 0, payment)
+    redis.call('LPUSH', known, payment)
+    redis.call('LTRIM', known, 0, ${KNOWN_PAYMENTS_MAX - 1})
+  end
+  if payment == quote then return end
   set(p, 'pid', payment)
   redis.call('HSETNX', quotesKey(payment), payment, p.run .. '-' .. p.line)
 end

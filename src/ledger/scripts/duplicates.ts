@@ -29,7 +29,8 @@ local givesAllUp = false
 if run ~= '' and redis.call('HEXISTS', runKey(run), 'otherFile') == 1 then
   for _, field in ipairs(redis.call('HKEYS', runKey(run))) do givesAllUp = givesAllUp or string.find(field, '^gaveUp:') ~= nil end
 end
-givesAllUp = givesAllUp or redis.call('HEXISTS', STOPS_AHEAD, run) == 1
+-- A pause gives nothing up.
+givesAllUp = givesAllUp or (redis.call('HGET', STOPS_AHEAD, run) or 'run.paused') ~= 'run.paused'
 local function isGivenUp(line)
   return givesAllUp or redis.call('HEXISTS', runKey(run), 'gaveUp:' .. line) == 1 or redis.call('HEXISTS', STOPS_AHEAD, run .. '-' .. line) == 1
 end

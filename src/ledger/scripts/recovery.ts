@@ -53,6 +53,9 @@ return 'adopted'
  */
 export const RESTORE_RUN = `${LUA_PRELUDE}
 local run, file, content = ARGV[1], ARGV[2], ARGV[3]
+local function noteKey(to)
+  if ARGV[6] ~= '' then redis.call('SET', P .. ':submitted-as:' .. ARGV[6], to, 'PX', ${SUBMISSION_KEPT_MS}, 'NX') end
+end
 if redis.call('HEXISTS', runKey(run), 'restored') == 1 and ARGV[4] ~= '' then redis.call('HSETNX', runKey(run), 'onRecord', ARGV[4]) end
 if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return {} end
 -- One that is over with all of its rows may have been handed in again since: the run that was lost is that one.
@@ -60,13 +63,12 @@ local known = runOf(file, content)
 local state = known and redis.call('HGET', runKey(known), 'state')
 if known and not ((state == 'finished' or state == 'cancelled') and hasAllRows(known)) then
   redis.call('HSET', P .. ':known-as', run, known .. (redis.call('HGET', runKey(known), 'fileSha256') == file and ' same' or ''))
+  noteKey(known)
   return {}
 end
 makeStub(run, file, content, ARGV[5] ~= '' and ARGV[5] or nil)
-if ARGV[6] ~= '' then
-  redis.call('HSET', runKey(run), 'submissionKey', ARGV[6])
-  redis.call('SET', P .. ':submitted-as:' .. ARGV[6], run, 'PX', ${SUBMISSION_KEPT_MS}, 'NX')
-end
+noteKey(run)
+if ARGV[6] ~= '' then redis.call('HSET', runKey(run), 'submissionKey', ARGV[6]) end
 if ARGV[4] ~= '' then redis.call('HSET', runKey(run), 'onRecord', ARGV[4]) end
 return {}
 `;

@@ -1,9 +1,12 @@
 import type { Redis } from 'ioredis';
 import { Refusal, withSteps } from '../../refusal.ts';
 
-/** Version of the ledger's layout. An older payrun refuses a ledger of a newer one, and this one refuses an older one, whose seals are made otherwise. */
-export const SCHEMA_VERSION = 5;
-export const SCHEMA_VERSION_MIN = 5;
+/**
+ * Version of the ledger's layout. An older payrun refuses a ledger of a newer one. This one refuses an older one: it has no list of
+ * known payments, without which too little is asked before a quote is proven dead.
+ */
+export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION_MIN = 6;
 
 /** A key of its own name, outside all prefixes: set with the first ledger, so that further ones may join it. */
 const DATABASE_MARK = 'payrun-database';
