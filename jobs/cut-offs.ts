@@ -5,7 +5,8 @@ import type { Log } from '../src/log.ts';
 import type { Notifier } from '../src/notify/notifier.ts';
 import { rateNow } from '../src/pay/shared-rate.ts';
 import type { Run } from '../src/payout.ts';
-import { foreseeEnd, foreseeLate, isSending, type LateRun } from '../src/schedules/forecast.ts';
+import { notedRateOf } from '../src/runs/progress.ts';
+import { foreseeEnd, foreseeLate, isSending, type LateRun, lateRun } from '../src/schedules/forecast.ts';
 
 /** What a look at cut-offs needs of a process. */
 interface CutOffDeps {
@@ -42,15 +43,43 @@ export async function foresee({ config, ledger, clock }: Foresight): Promise<For
   return { perSecond, runs, late: foreseeLate(runs, { calendars, perSecond, nowMs: clock.now() }) };
 }
 
-/** When a run will have been sent, and by how much it misses a cut-off; undefined where the rate is not limited, or nothing waits. */
-export async function endingWords(app: Foresight, run: Run): Promise<string | undefined> {
-  if (!isSending(run)) return undefined;
-  const { perSecond, late, runs } = await foresee(app);
-  if (perSecond === undefined) return undefined;
-  const endsAt = foreseeEnd(run, runs, { perSecond, nowMs: app.clock.now() });
-  const words = `Ends about ${rfc3339(endsAt).slice(0, 'YYYY-MM-DDTHH:MM'.length)}Z at ${Math.round(perSecond)} payments a second`;
-  const missed = late.find((one) => one.run.id === run.id);
-  return missed === undefined ? `${words}.` : `${words}; it ${missed.words}.`;
+/** When a run will have been sent. */
+export interface Ending {
+  /** In milliseconds since 1970. */
+  readonly at: number;
+  /** The slower one of what was measured and of what all runs share. */
+  readonly perSecond: number;
+  readonly isMeasured: boolean;
+  /** By how much it misses a cut-off, for people; null where it misses none. */
+  readonly missed: string | null;
+}
+
+/** When a run will have been sent; null where neither rate is known, or nothing waits. */
+export async function endingOf(app: Foresight, run: Run): Promise<Ending | null> {
+  if (!isSending(run)) return null;
+  const nowMs = app.clock.now();
+  const { perSecond: shared, runs } = await foresee(app);
+  const measured = notedRateOf(run, nowMs);
+  const atShared = shared === undefined ? 0 : foreseeEnd(run, runs, { perSecond: shared, nowMs });
+  const atMeasured = measured === 0 ? 0 : nowMs + (run.counts.ready * 1000) / measured;
+  const at = Math.ceil(Math.max(atShared, atMeasured));
+  if (at === 0) return null;
+  const isMeasured = atMeasured > atShared;
+  const missed = lateRun(run, { calendars: app.config.calendars, nowMs, endsAt: at })?.words ?? null;
+  return { at, perSecond: isMeasured ? measured : (shared ?? measured), isMeasured, missed };
+}
+
+/** As JSON. */
+export function endingDocument(ending: Ending | null) {
+  return ending === null ? null : { ...ending, at: rfc3339(ending.at) };
+}
+
+/** A sentence: such as `Ends about 2026-01-31T16:12Z at 45 payments a second, as measured; it will miss the 16:00 cut-off …`. */
+export function endingWords({ at, perSecond, isMeasured, missed }: Ending): string {
+  const rate = Number(perSecond < 10 ? perSecond.toPrecision(2) : perSecond.toFixed(0));
+  const when = `${rfc3339(at).slice(0, 'YYYY-MM-DDTHH:MM'.length)}Z`;
+  const words = `Ends about ${when} at ${rate} ${rate === 1 ? 'payment' : 'payments'} a second${isMeasured ? ', as measured' : ''}`;
+  return missed === null ? `${words}.` : `${words}; it ${missed}.`;
 }
 
 /** Warns of runs that will miss a cut-off. */

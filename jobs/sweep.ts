@@ -1,6 +1,7 @@
 import type { DuePayout } from '../src/ledger/due-payouts.ts';
 import { endStage } from '../src/runs/after/stage.ts';
 import { startRun } from '../src/runs/hand-in/start.ts';
+import { rowsTaken } from '../src/runs/progress.ts';
 import { warnOfCutOffs } from './cut-offs.ts';
 import type { JobDeps } from './deps.ts';
 import { endRun } from './end-run.ts';
@@ -42,6 +43,7 @@ async function sweepRun(deps: JobDeps, runId: string): Promise<void> {
   const run = await app.ledger.runs.read(runId);
   if (run !== undefined) await startRun(app, run);
   if (run !== undefined) await endStage(app.ledger, run);
+  if (run?.state === 'paying') await app.ledger.runs.notePace(runId, rowsTaken(run));
   const slices = await app.ledger.slices.take(runId, app.config.window);
   await app.jobs.add(
     'pay',

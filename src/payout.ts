@@ -344,4 +344,6 @@ export interface Run {
   readonly reconciled: Reconciled | null;
   /** What the payouts that wait need, where somebody asked; null before that. */
   readonly funds: RunFunds | null;
+  /** How many of its rows were taken at times of the last seconds in which it was paid. */
+  readonly samples: readonly { readonly atMs: number; readonly done: number }[];
 }

@@ -23,7 +23,8 @@ import { foldedName } from '../access/same-person.ts';
  *   live                  set      runs that the sweeper walks, from their recording's end to their first report
  *   watch                 zset     finished runs by the time of their next look for returns
  *   run:<id>              hash     a run; n:<state> and m:<currency>:<outcome> are its counters; `stageEnd` is the last line that
- *                                  was released, where it has stages and not all of it was
+ *                                  was released, where it has stages and not all of it was; `pace` how many rows were taken when, of
+ *                                  late
  *   run:<id>:rows:<block> hash     the records of 100 lines (stored.ts): line -> record; `v` counts the commits to it
  *   run:<id>:states       string   one byte a line: the letter of its state, or a null byte
  *   run:<id>:slices       zset     slices (`from`-`to`) of which a payout may still be ready, by the time to look again

@@ -42,17 +42,24 @@ export function foreseeLate(
   { calendars, ...pace }: Pace & { readonly calendars: Calendars },
 ): LateRun[] {
   const { nowMs } = pace;
-  return runs.filter(isSending).flatMap((run): LateRun[] => {
-    const cutOff = cutOffOf(calendars, { currencies: run.currencies, nowMs });
-    if (cutOff === undefined) return [];
-    const { ready } = run.counts;
-    const endsAt = foreseeEnd(run, runs, pace);
-    if (endsAt <= cutOff.atMs) return [];
-    const share = Math.max(0, cutOff.atMs - nowMs) / (endsAt - nowMs);
-    const rows = ready - Math.floor(ready * share);
-    const minutes = Math.ceil((endsAt - cutOff.atMs) / MINUTE_MS);
-    const by = `${minutes.toLocaleString('en')} min: ${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}`;
-    const words = `will miss the ${cutOff.time} cut-off of ${cutOff.currency} by ${by}`;
-    return [{ run, cutOffAt: cutOff.atMs, rows, words }];
+  return runs.filter(isSending).flatMap((run) => {
+    const late = lateRun(run, { calendars, nowMs, endsAt: foreseeEnd(run, runs, pace) });
+    return late === undefined ? [] : [late];
   });
+}
+
+/** A run that is being paid and will have been sent at a time; undefined where that is before its cut-off. */
+export function lateRun(
+  run: Run,
+  { calendars, nowMs, endsAt }: { readonly calendars: Calendars; readonly nowMs: number; readonly endsAt: number },
+): LateRun | undefined {
+  const cutOff = cutOffOf(calendars, { currencies: run.currencies, nowMs });
+  if (cutOff === undefined || endsAt <= cutOff.atMs) return undefined;
+  const { ready } = run.counts;
+  const share = Math.max(0, cutOff.atMs - nowMs) / (endsAt - nowMs);
+  const rows = ready - Math.floor(ready * share);
+  const minutes = Math.ceil((endsAt - cutOff.atMs) / MINUTE_MS);
+  const by = `${minutes.toLocaleString('en')} min: ${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}`;
+  const words = `will miss the ${cutOff.time} cut-off of ${cutOff.currency} by ${by}`;
+  return { run, cutOffAt: cutOff.atMs, rows, words };
 }

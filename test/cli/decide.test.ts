@@ -127,6 +127,14 @@ test('status tells when a run ends; it, and what steers a run, tell why rows are
   expect((await payrun.run(['status', runId], { ...place, PAYRUN_RATE: '3' })).stderr).toMatch(
     /^Ends about 20\d\d-\d\d-\d\dT\d\d:\d\dZ at 3 payments a second\.$/m,
   );
+  // As the sweeper notes it: none was taken in the first three of the last six seconds, then one.
+  const now = Date.now();
+  await app.ledger.runs.note(runId, { pace: `${now - 6000}:0 ${now - 3000}:0 ${now}:1` });
+  const shown = await payrun.run(['status', runId, '--json'], place);
+  expect(JSON.parse(shown.stdout)).toMatchObject({
+    runId,
+    ending: { at: expect.stringMatching(/Z$/), perSecond: 1 / 6, isMeasured: true, missed: null },
+  });
   for (const [line, reasonCode] of [
     [2, 'E_LIMIT'],
     [3, 'E_LIMIT'],

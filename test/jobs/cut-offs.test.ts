@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { foresee, warnOfCutOffs } from '../../jobs/cut-offs.ts';
+import { endingOf, endingWords, foresee, warnOfCutOffs } from '../../jobs/cut-offs.ts';
 import type { Calendars } from '../../src/config/calendars.ts';
 import { silentLog } from '../../src/log.ts';
 import { freshRows, payingRun } from '../ledger/test-ledger.ts';
@@ -73,5 +73,51 @@ describe('of a run that will miss its cut-off at the rate of now', () => {
 
   test('nothing is foreseen where there is no rate', async () => {
     expect(await warn({ ratePerSecond: undefined, ratePerSecondMin: undefined })).toEqual([]);
+  });
+});
+
+describe('the end of a run that is being paid', () => {
+  const end = async (ratePerSecond: number | undefined, pace: string) => {
+    await desk.ledger.runs.note(runId, { pace });
+    const run = await desk.ledger.runs.read(runId);
+    if (run === undefined) throw new Error('there is no run');
+    const config = { ratePerSecond, ratePerSecondMin: undefined, calendars: CALENDARS };
+    return await endingOf({ config, ledger: desk.ledger, clock: { ...desk.clock, now: () => NOW } }, run);
+  };
+  const measured = `${NOW - 10_000}:0 ${NOW - 5000}:5 ${NOW}:10`;
+
+  test.each([
+    { words: 'is foreseen from the measured rate where no other is known', pace: measured, perSecond: 1 },
+    { words: 'is foreseen from the measured rate where that is slower', shared: 50, pace: measured, perSecond: 1 },
+    { words: 'is foreseen from the shared rate where that is slower', shared: 0.5, pace: measured, perSecond: 0.5 },
+    { words: 'goes by no measure that is too short', shared: 2, pace: `${NOW - 2000}:0 ${NOW}:9`, perSecond: 2 },
+    { words: 'goes by no old measure', shared: 2, pace: `${NOW - 60_000}:0 ${NOW - 40_000}:1`, perSecond: 2 },
+    { words: 'goes by no measure of nothing', shared: 2, pace: `${NOW - 8000}:7 ${NOW}:7`, perSecond: 2 },
+  ])('$words', async ({ shared, pace, perSecond }) => {
+    const ending = await end(shared, pace);
+    expect(ending).toMatchObject({
+      at: NOW + (240 * 1000) / perSecond,
+      perSecond,
+      isMeasured: perSecond !== shared,
+    });
+    expect(ending?.missed === null).toBe(perSecond === 2);
+  });
+
+  test('is told with the rate and the cut-off that it misses', async () => {
+    const ending = await end(undefined, measured);
+    expect(ending === null ? '' : endingWords(ending)).toBe(
+      'Ends about 2026-03-27T16:01Z at 1 payment a second, as measured; it will miss the 16:00 cut-off of USD by 1 min: 60 rows.',
+    );
+  });
+
+  test('is not told where neither rate is known', async () => {
+    expect(await end(undefined, '')).toBeNull();
+  });
+
+  test('is measured by what the sweeper notes, which forgets what is old', async () => {
+    for (let times = 0; times < 40; times++) await desk.ledger.runs.notePace(runId, times);
+    const samples = (await desk.ledger.runs.read(runId))?.samples ?? [];
+    expect(samples.length).toBeLessThanOrEqual(8);
+    expect(samples.at(-1)?.done).toBe(39);
   });
 });

@@ -176,6 +176,7 @@ export function runOf(rows: readonly Row[], change: Partial<Run> = {}): Run {
     deadQuotes: 0,
     deadQuotesFound: 0,
     reconciled: null,
+    samples: [],
     funds: null,
     ...change,
   };

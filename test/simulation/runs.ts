@@ -212,6 +212,7 @@ export function runOf(entry: RunEntry): Run {
     reportVersion: number('reportVersion'),
     deadQuotes: entry.dead.length,
     reconciled: null,
+    samples: [],
     funds: null,
     deadQuotesFound: entry.fields['deadQuotesFound'] === undefined ? null : number('deadQuotesFound'),
   };

@@ -326,6 +326,7 @@ describe('the run that nobody looks at any more', () => {
     const live = openLive({
       sumsOf: () => Promise.resolve(null),
       isHalted: () => Promise.resolve(false),
+      endingOf: () => Promise.resolve(null),
       zone: openZone('UTC'),
       clock,
       log: silentLog,
@@ -414,7 +415,7 @@ describe('the rate of a run', () => {
     const shown = (atMs: number, completed: number, isHalted: boolean): string => {
       nowMs = atMs;
       const counts = { ...run.counts, completed, ready: 4 - completed };
-      return progressHtml(progressOf(rates, { ...run, counts }, { sums: null, isHalted }), null);
+      return progressHtml(progressOf(rates, { ...run, counts }, { sums: null, isHalted, ending: null }), null);
     };
     shown(0, 0, false);
     expect(shown(1000, 2, false)).toMatch(/payouts\/s · about .* left/);

@@ -1,11 +1,12 @@
-import { endingWords } from '../../../jobs/cut-offs.ts';
+import { endingDocument, endingOf, endingWords } from '../../../jobs/cut-offs.ts';
 import type { App } from '../../app.ts';
 import type { Run } from '../../payout.ts';
+import { documentOf } from '../../runs/document.ts';
 import { outagesNoted } from '../../runs/outages.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { requireTrueFacts } from '../../runs/safety/shown-seals.ts';
 import { ledgerCommand } from '../ledger-command.ts';
-import { say } from '../print.ts';
+import { printJson, say } from '../print.ts';
 import { printRun } from '../print-run.ts';
 
 /** So long the service is asked what a run needs that waits for approval. */
@@ -23,9 +24,10 @@ export const statusCommand = ledgerCommand(
   async (app, { run: runId, json }) => {
     const run = await readRun(app, runId);
     await requireTrueFacts(app, run);
-    await printRun(app, await runWithFunds(app, run), { json });
-    const ending = json ? undefined : await endingWords(app, run);
-    if (ending !== undefined) say(ending);
+    const [shown, ending] = await Promise.all([runWithFunds(app, run), endingOf(app, run)]);
+    if (json) printJson({ ...(await documentOf(app, shown)), ending: endingDocument(ending) });
+    else await printRun(app, shown, { json });
+    if (!json && ending !== null) say(endingWords(ending));
     for (const words of await outagesNoted(app, run)) say(words);
     await tellHalt(app);
   },

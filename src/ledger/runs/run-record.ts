@@ -62,6 +62,7 @@ export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuo
     deadQuotesFound: time('deadQuotesFound'),
     reconciled: readReconciled(fields.get('reconciled')),
     funds: readFunds(fields.get('funds')),
+    samples: words('pace').map(readSample),
   };
 }
 
@@ -103,6 +104,11 @@ function readReconciled(text: string | undefined): Reconciled | null {
 export function reconciledField(of: Reconciled): Record<string, string> {
   const { at, payments, reconciled, missing, different, extra, sha256 } = of;
   return { reconciled: [at, payments, reconciled, missing, different, extra, sha256].join(' ') };
+}
+
+function readSample(text: string): Run['samples'][number] {
+  const [atMs, done] = text.split(':');
+  return { atMs: integerOf(atMs), done: integerOf(done) };
 }
 
 function readFunds(text: string | undefined): RunFunds | null {

@@ -10,6 +10,7 @@ import {
   END_STAGE,
   LEAVE_RUN,
   MOVE_RUN,
+  NOTE_PACE,
   NOTE_RECORDED,
   PUT_OFF_START,
   TAKE_FILE,
@@ -92,6 +93,8 @@ export interface Runs extends Rows {
   takeFile(runId: string, file: { sha256: string; name: string }): Promise<boolean>;
   /** Bookkeeping fields of the run hash. */
   note(runId: string, fields: Readonly<Record<string, string>>): Promise<void>;
+  /** Notes how many of its rows have been taken by now. */
+  notePace(runId: string, taken: number): Promise<void>;
   /** Puts off the start of a run that waits for it; false when it does not wait any more. */
   putOffStart(runId: string, start: { at: RunStart; reason: string }): Promise<boolean>;
   /** Ends a stage of a run: it pauses, or goes on with the next one. False when it is not over, or does not go on. */
@@ -150,6 +153,9 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: RowSeals): Runs 
     async note(runId, fields) {
       await redis.hset(keys.run(runId), fields);
     },
+    async notePace(runId, taken) {
+      await runScript(redis, scripts.pace, { prefix, args: [runId, taken] });
+    },
     putOffStart: async (runId, { at, reason }) =>
       (await runScript(redis, scripts.putOff, { prefix, args: [runId, at, reason] })) === 1,
     endStage: async (runId, { at, goesOn, reason }) =>
@@ -175,6 +181,7 @@ function runScripts() {
     recorded: script(NOTE_RECORDED),
     takeFile: script(TAKE_FILE),
     move: script(MOVE_RUN),
+    pace: script(NOTE_PACE),
     putOff: script(PUT_OFF_START),
     endStage: script(END_STAGE),
     watch: script(TAKE_WATCH),

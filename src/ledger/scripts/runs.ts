@@ -227,6 +227,29 @@ return 1
 `;
 
 /**
+ * Notes how many rows of a run that is being paid have been taken, with the time, and forgets what says nothing of its rate now:
+ * the last few notes of some seconds count, and none from before a gap.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] rows
+ */
+export const NOTE_PACE = `${LUA_PRELUDE}
+local rk = runKey(ARGV[1])
+local at = now()
+local kept = {}
+local last = at
+local notes = {}
+for note in string.gmatch(redis.call('HGET', rk, 'pace') or '', '%S+') do table.insert(notes, 1, note) end
+for _, note in ipairs(notes) do
+  local seen = tonumber(string.match(note, '^%d+'))
+  if not seen or seen > last or last - seen > 6000 or at - seen > 12000 or #kept == 7 then break end
+  table.insert(kept, 1, note)
+  last = seen
+end
+kept[#kept + 1] = text(at) .. ':' .. ARGV[2]
+redis.call('HSET', rk, 'pace', table.concat(kept, ' '))
+`;
+
+/**
  * Takes the runs whose completed payments are to be looked at for returns, and puts each off for a day. A run that is
  * over for longer than ARGV[1] ms and has no accepted payment left is settled and forgotten here.
  *

@@ -1,4 +1,5 @@
 import { renderToString } from 'preact-render-to-string';
+import { type Ending, endingWords } from '../../../jobs/cut-offs.ts';
 import { stageText } from '../../config/stages.ts';
 import type { Run } from '../../payout.ts';
 import { runDocument } from '../../report/document.ts';
@@ -7,7 +8,7 @@ import type { Zone } from '../../zone.ts';
 import { Badge } from '../parts/badge.tsx';
 import { counted, shownCount } from '../parts/figures.ts';
 import { OutcomeBar } from '../parts/outcome-bar.tsx';
-import { Time, ZoneContext } from '../parts/time.tsx';
+import { Time, WithTimes, ZoneContext } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
 import type { Rates } from './rates.ts';
 import { MoneyCard, TieCard } from './run-cards.tsx';
@@ -28,10 +29,12 @@ export interface ProgressProps {
   readonly isHalted: boolean;
   /** Null until they are there. */
   readonly sums: RunSums | null;
+  /** When it will have been sent, for people; null where that is not known. */
+  readonly ending: string | null;
 }
 
 /** How far a run is: what live progress replaces, from the run's own counters. */
-export function ProgressPart({ run, perSecond, isStuck, isHalted, sums }: ProgressProps) {
+export function ProgressPart({ run, perSecond, isStuck, isHalted, sums, ending }: ProgressProps) {
   const { outcomes, totals, file } = runDocument(run, { sandbox: false, capabilities: {}, reports: [] });
   const { tone, words } = runStatus(run);
   const done = doneWords(run, isHalted ? ' · everything is halted' : rateWords(run, perSecond));
@@ -59,6 +62,11 @@ export function ProgressPart({ run, perSecond, isStuck, isHalted, sums }: Progre
           <p class="figure">{shownCount(run.rows)}</p>
           <OutcomeBar outcomes={outcomes} hrefOf={(outcome) => `/runs/${run.id}/payouts?outcome=${outcome}`} />
           <p class="hint">{done}</p>
+          {ending === null || isHalted ? null : (
+            <p class="hint">
+              <WithTimes text={ending} />
+            </p>
+          )}
         </div>
         <TieCard run={run} />
       </div>
@@ -76,14 +84,15 @@ export function ProgressPart({ run, perSecond, isStuck, isHalted, sums }: Progre
 export interface ProgressSources {
   readonly rates: Rates;
   readonly sumsOf: (run: Run) => Promise<RunSums | null>;
+  readonly endingOf: (run: Run) => Promise<Ending | null>;
   readonly isHalted: () => Promise<boolean>;
   readonly zone: Zone;
 }
 
 /** What is shown of a run at this moment. */
-export async function readProgress({ rates, sumsOf, isHalted }: ProgressSources, run: Run): Promise<ProgressProps> {
-  const [sums, halted] = await Promise.all([sumsOf(run), isHalted()]);
-  return progressOf(rates, run, { sums, isHalted: halted });
+export async function readProgress(sources: ProgressSources, run: Run): Promise<ProgressProps> {
+  const [sums, isHalted, ending] = await Promise.all([sources.sumsOf(run), sources.isHalted(), sources.endingOf(run)]);
+  return progressOf(sources.rates, run, { sums, isHalted, ending: ending && endingWords(ending) });
 }
 
 /** Whether sums of the run as it is now are still to come. */
@@ -100,7 +109,7 @@ function partsKey({ state, counts, reportHashes }: Run, sums: RunSums | null): s
 export function progressOf(
   rates: Rates,
   run: Run,
-  known: Pick<ProgressProps, 'sums' | 'isHalted'> = { sums: null, isHalted: false },
+  known: Pick<ProgressProps, 'sums' | 'isHalted' | 'ending'> = { sums: null, isHalted: false, ending: null },
 ): ProgressProps {
   const going = known.isHalted && run.state === 'paying' ? { ...run, state: 'paused' as const } : run;
   return { run, perSecond: rates.note(going), isStuck: rates.isStuck(going), ...known };

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { endingOf } from '../../../jobs/cut-offs.ts';
 import { reasonText } from '../../access/words.ts';
 import { durationFrom } from '../../duration.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import { isOver } from '../../payout.ts';
+import { isOver, type Run } from '../../payout.ts';
 import { signedVersions } from '../../runs/after/report-copy.ts';
 import { cancelRun, pauseRun, resumeRun, sendBackRun } from '../../runs/decide/control.ts';
 import { actorOf } from '../actor.ts';
@@ -30,6 +31,7 @@ export function addRunPages(web: Web, deps: WebDeps): void {
   const sources = {
     rates: openRates(app.clock),
     sumsOf: openRunSums(app),
+    endingOf: (run: Run) => endingOf(app, run),
     isHalted: async () => (await app.ledger.state.read()).halt !== null,
     zone: deps.zone,
   };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { endingDocument, endingOf } from '../../../../jobs/cut-offs.ts';
 import { rfc3339, timeOrNull } from '../../../clock.ts';
 import type { Run } from '../../../payout.ts';
 import { approvalStanding } from '../../../runs/decide/approve.ts';
@@ -37,6 +38,18 @@ const details = z.object({
     })
     .nullable()
     .describe('The stages in which it is paid; null where it is paid as a whole'),
+  ending: z
+    .object({
+      at: time,
+      perSecond: z.number(),
+      isMeasured: z.boolean().describe('By what was measured lately; else by the rate that all runs share'),
+      missed: z
+        .string()
+        .nullable()
+        .describe('The cut-off that it will miss, and by how much; null where it misses none'),
+    })
+    .nullable()
+    .describe('When its last row will have been sent; null where nothing waits, or no rate is known'),
   endedAt: time.nullable(),
   purgedAt: time.nullable(),
   approval: z.object({
@@ -118,7 +131,7 @@ function stagesOf({ stages }: Run): z.infer<typeof details>['stages'] {
 }
 
 async function detailsOf({ app }: WebDeps, run: Run): Promise<z.infer<typeof details>> {
-  const changes = await scheduleChangesOf(app.ledger, run);
+  const [changes, ending] = await Promise.all([scheduleChangesOf(app.ledger, run), endingOf(app, run)]);
   const { needed, digest, given } = approvalStanding(app, run, await app.ledger.people.disabled());
   const { startAt } = run;
   return {
@@ -129,6 +142,7 @@ async function detailsOf({ app }: WebDeps, run: Run): Promise<z.infer<typeof det
     pauseReason: run.pauseReason,
     startsAt: typeof startAt === 'number' ? rfc3339(startAt) : startAt,
     stages: stagesOf(run),
+    ending: endingDocument(ending),
     endedAt: timeOrNull(run.finishedAt),
     purgedAt: timeOrNull(run.purgedAt),
     approval: {
