@@ -1,5 +1,5 @@
 import { requireAllowed } from '../src/inbox/allowed.ts';
-import { type Act, readSchedule } from '../src/schedules/schedule.ts';
+import { type Act, type InboxAct, readSchedule } from '../src/schedules/schedule.ts';
 import { doTick, recordDue } from '../src/schedules/tick.ts';
 import type { JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
@@ -9,7 +9,7 @@ import type { JobDeps } from './deps.ts';
  * and has to bear that; `actor` is the schedule, for histories and the audit log.
  */
 export interface ScheduledActs {
-  inbox(deps: JobDeps, dir: string, actor: string): Promise<void>;
+  inbox(deps: JobDeps, act: InboxAct, actor: string): Promise<void>;
   start(deps: JobDeps, actor: string): Promise<void>;
   purge(deps: JobDeps, actor: string): Promise<void>;
 }
@@ -54,7 +54,7 @@ async function doAct(deps: JobDeps, { act, actor }: { act: Act; actor: string },
     case 'inbox':
       // It may have been set elsewhere, or under other settings.
       await requireAllowed(act.dir, deps.app.config.inbox.allowed);
-      return await acts.inbox(deps, act.dir, actor);
+      return await acts.inbox(deps, act, actor);
     case 'start':
       return await acts.start(deps, actor);
     case 'purge':

@@ -12,6 +12,7 @@ import { Refusal } from '../src/refusal.ts';
 import { purgeRuns } from '../src/runs/after/purge.ts';
 import { startWaitingRuns } from '../src/runs/hand-in/start.ts';
 import { openSealGuard } from '../src/runs/safety/seal-guard.ts';
+import type { InboxAct } from '../src/schedules/schedule.ts';
 import { payoutsAtATime } from '../src/service/places.ts';
 import { CATALOG, JOB_NAMES, type JobName, type JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
@@ -137,7 +138,7 @@ const PROCESSORS: { readonly [Name in JobName]: (deps: JobDeps, data: unknown) =
 
 const SCHEDULED_ACTS: ScheduledActs = {
   start: ({ app }) => startWaitingRuns(app),
-  inbox: (deps, dir, actor) => inbox(deps, { dir, actor }),
+  inbox,
   purge,
 };
 
@@ -204,15 +205,13 @@ async function lookUp(deps: JobDeps, { runId, lines }: JobPayload<'look-up'>): P
 }
 
 /** Reads an inbox once, for a schedule. What cannot be answered now is found again by the next one. Throws a Refusal for a folder that is not there. */
-async function inbox(
-  { app, stopping }: JobDeps,
-  { dir, actor }: { readonly dir: string; readonly actor: string },
-): Promise<void> {
+async function inbox({ app, stopping }: JobDeps, { dir, stages }: InboxAct, actor: string): Promise<void> {
   await requireFolder(dir);
   const source = openSource(app, dir);
   try {
     await readInbox(app, source, {
       actor,
+      stages,
       skipInvalid: false,
       stopping,
       answered: (as, { kind }) =>

@@ -6,7 +6,7 @@ import { type Droppers, dropperOf, type InboxSettings, NO_DROPPERS } from '../co
 import type { IntakeOptions } from '../intake/check-file.ts';
 import { problemsDocument } from '../intake/problems/document.ts';
 import { writeMarkedUpCopy } from '../intake/problems/marked-up.ts';
-import { RUN_STATES, type Run } from '../payout.ts';
+import { RUN_STATES, type Run, type StagePlan } from '../payout.ts';
 import { codeOf, Refusal } from '../refusal.ts';
 import { approvalsNeededFor } from '../runs/decide/approval.ts';
 import { type Submission, type SubmitDeps, type Submitted, submitRun } from '../runs/hand-in/submit.ts';
@@ -54,6 +54,8 @@ export interface HandingIn {
   readonly actor: string;
   /** Who is named for all files of the inbox; else the settings say who puts them there. */
   readonly dropper?: string | undefined;
+  /** In which they are paid; else the settings say so. */
+  readonly stages?: StagePlan | undefined;
   /** Let the valid rows go although others are refused. */
   readonly skipInvalid: boolean;
   /** How the files look, where that was said. */
@@ -111,7 +113,7 @@ async function submitCopy(
   given: Omit<Submission, 'path'>,
 ): Promise<{ submitted: Submitted; isMarkable: boolean }> {
   const { identities, config } = deps;
-  const submission = { path, stages: config.inbox?.stages, ...given };
+  const submission = { ...given, path, stages: given.stages ?? config.inbox?.stages };
   let isMarkable = true;
   if (identities === undefined) return { submitted: await submitRun(deps, submission), isMarkable };
   const watched: IdentityBook = {

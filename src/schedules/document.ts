@@ -1,8 +1,9 @@
 import { rfc3339, timeOrNull } from '../clock.ts';
 import type { StoredSchedule } from '../ledger/schedules.ts';
+import type { StagePlan } from '../payout.ts';
 import { openZone } from '../zone.ts';
 import { cronWords, nextTimes } from './cron.ts';
-import { actWords, readSchedule } from './schedule.ts';
+import { actWords, readSchedule, stagesOfAct } from './schedule.ts';
 
 /** Planned times that are shown of a schedule. */
 export const TIMES_SHOWN = 5;
@@ -11,6 +12,8 @@ export const TIMES_SHOWN = 5;
 export interface ScheduleDocument {
   readonly name: string;
   readonly do: string;
+  /** In which the files of an inbox are paid; null where the settings say so, or nothing is read. */
+  readonly stages: StagePlan | null;
   readonly cron: string;
   readonly zone: string;
   /** The cron in words. */
@@ -31,6 +34,7 @@ export function scheduleDocument(stored: StoredSchedule, nowMs: number): Schedul
   return {
     name: stored.name,
     do: actWords(act),
+    stages: stagesOfAct(act),
     cron,
     zone,
     words: cronWords(cron),

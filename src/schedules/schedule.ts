@@ -1,10 +1,19 @@
 import { z } from 'zod';
+import { stageSizes } from '../config/stages.ts';
 import { duration } from '../duration.ts';
 import type { StoredSchedule } from '../ledger/schedules.ts';
 import { LedgerFault } from '../ledger/script.ts';
+import type { StagePlan } from '../payout.ts';
 
-/** What a schedule may do; `inbox` names its folder. */
-export type Act = { readonly kind: 'inbox'; readonly dir: string } | { readonly kind: 'start' | 'look-up' | 'purge' };
+/** Reads a folder; its files are paid in these stages, or as the settings say. */
+export interface InboxAct {
+  readonly kind: 'inbox';
+  readonly dir: string;
+  readonly stages?: StagePlan | undefined;
+}
+
+/** What a schedule may do. */
+export type Act = InboxAct | { readonly kind: 'start' | 'look-up' | 'purge' };
 
 /** A schedule as the ledger keeps it. */
 export interface Schedule {
@@ -50,23 +59,40 @@ export const windowText = duration.refine((ms) => ms >= WINDOW_MS_MIN && ms <= W
   error: 'must be from 1m to 7d',
 });
 
-/** An act as it is given and shown. */
+/** An act as it is given. */
 export function actWords(act: Act): string {
   return act.kind === 'inbox' ? `inbox:${act.dir}` : act.kind;
 }
 
-const definition = z.strictObject({ cron: z.string(), zone: z.string(), do: actText, windowMs: z.int().positive() });
+/** The stages of an act; null where it has none of its own. */
+export function stagesOfAct(act: Act): StagePlan | null {
+  return (act.kind === 'inbox' ? act.stages : undefined) ?? null;
+}
+
+/** An act for people, with its stages. */
+export function doesWords(does: string, stages: StagePlan | null): string {
+  if (stages === null) return does;
+  return `${does} in stages ${stages.sizes}${stages.goesOnIfPaid ? ', each going on by itself if all was paid' : ''}`;
+}
+
+const definition = z.strictObject({
+  cron: z.string(),
+  zone: z.string(),
+  do: actText,
+  stages: z.strictObject({ sizes: stageSizes, goesOnIfPaid: z.boolean() }).optional(),
+  windowMs: z.int().positive(),
+});
 
 /** The one text of a schedule, by which the ledger tells whether it is still the same. */
 export function writeSchedule({ cron, zone, act, windowMs }: Schedule): string {
-  return JSON.stringify({ cron, zone, do: actWords(act), windowMs });
+  return JSON.stringify({ cron, zone, do: actWords(act), stages: stagesOfAct(act) ?? undefined, windowMs });
 }
 
 /** Throws a LedgerFault for what this payrun did not write. */
 export function readSchedule({ name, definition: text }: Pick<StoredSchedule, 'name' | 'definition'>): Schedule {
   try {
-    const { do: act, ...rest } = definition.parse(JSON.parse(text));
-    return { ...rest, act };
+    const { do: act, stages, ...rest } = definition.parse(JSON.parse(text));
+    return { ...rest, act: act.kind === 'inbox' && stages !== undefined ? { ...act, stages } : act };
   } catch (cause) {
     throw new LedgerFault(`schedule ${name} is not one that this payrun knows`, { cause });
   }

@@ -3,7 +3,7 @@ import { SCHEDULES_MAX } from '../ledger/schedules.ts';
 import { Refusal, withSteps } from '../refusal.ts';
 import { openZone } from '../zone.ts';
 import { nextTimes } from './cron.ts';
-import { actWords, type Schedule, writeSchedule } from './schedule.ts';
+import { actWords, doesWords, type Schedule, stagesOfAct, writeSchedule } from './schedule.ts';
 
 type SetDeps = { readonly ledger: Pick<Ledger, 'schedules' | 'audit'> };
 
@@ -27,7 +27,7 @@ export async function setSchedule(
     );
   }
   const { cron, zone, act, windowMs } = schedule;
-  const details = { cron, zone, do: actWords(act), window: `${windowMs} ms` };
+  const details = { cron, zone, do: doesWords(actWords(act), stagesOfAct(act)), window: `${windowMs} ms` };
   await ledger.audit.append({ actor, action: 'schedule.set', target: `schedule ${name}`, details });
   return result;
 }

@@ -53,6 +53,7 @@ afterEach(async () => {
   box.remove();
 });
 
+const plan = (sizes: string) => ({ sizes, goesOnIfPaid: false });
 const read = (source: InboxSource = box.source): ReturnType<typeof readInbox> => readInbox(app, source, watching());
 
 /** The source, with something that happens to a claimed file once, right before its first opening. */
@@ -988,6 +989,19 @@ describe('an inbox', () => {
     expect([await fresh.prepare(), await fresh.prepare()]).toEqual([true, false]);
     expect(readdirSync(box.at('fresh')).toSorted()).toEqual(['claimed', 'done', 'in', 'refused', 'reports']);
     expect(statSync(box.at('fresh')).mode & 0o777).toBe(0o700);
+  });
+
+  test('is paid in the stages of whoever reads it, else in those of the settings', async () => {
+    const staged = { ...app, config: { ...app.config, inbox: { ...app.config.inbox, stages: plan('5,rest') } } };
+    for (const [name, stages] of [
+      ['own.csv', plan('1,rest')],
+      ['others.csv', undefined],
+    ] as const) {
+      box.drop(name, payouts(name, 3));
+      await readInbox(staged, box.source, { ...watching(), stages });
+    }
+    const planOf = async (name: string) => (await app.ledger.runs.read(box.ack(name).runId))?.stagePlan;
+    expect([await planOf('own.csv'), await planOf('others.csv')]).toEqual([plan('1,rest'), plan('5,rest')]);
   });
 
   test('that a schedule names and that is not there, or is no folder, is refused and not made', async () => {

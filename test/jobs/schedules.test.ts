@@ -112,13 +112,18 @@ describe('a time that has come', () => {
 describe('what is done for a schedule', () => {
   const done: string[] = [];
   const acts: ScheduledActs = {
-    inbox: async (_deps, dir, actor) => void done.push(`inbox ${dir} by ${actor}`),
+    inbox: async (_deps, { dir, stages }, actor) =>
+      void done.push(`inbox ${dir}${stages === undefined ? '' : ` in ${stages.sizes}`} by ${actor}`),
     start: async (_deps, actor) => void done.push(`start by ${actor}`),
     purge: async (_deps, actor) => void done.push(`purge by ${actor}`),
   };
 
   test.each<[Act, string[]]>([
     [{ kind: 'inbox', dir: '/srv/in' }, ['inbox /srv/in by schedule morning of anna']],
+    [
+      { kind: 'inbox', dir: '/srv/in', stages: { sizes: '10,rest', goesOnIfPaid: true } },
+      ['inbox /srv/in in 10,rest by schedule morning of anna'],
+    ],
     [{ kind: 'start' }, ['start by schedule morning of anna']],
     [{ kind: 'purge' }, ['purge by schedule morning of anna']],
     [{ kind: 'look-up' }, []],

@@ -12,6 +12,7 @@ const time = z.iso.datetime();
 const schema = z.strictObject({
   name: z.string(),
   do: z.string(),
+  stages: z.strictObject({ sizes: z.string(), goesOnIfPaid: z.boolean() }).nullable(),
   cron: z.string(),
   zone: z.string(),
   words: z.string(),
@@ -84,6 +85,20 @@ describe('payrun schedule', () => {
     ]);
   });
 
+  test('set and list show the stages in which an inbox is paid, and so does whoever looks at the audit log', async () => {
+    mkdirSync(join(cwd, 'in'));
+    const words = ['--do', 'inbox:in', '--stage', '10,1%,rest', '--go-on-if-paid'];
+    const does = `inbox:${join(cwd, 'in')} in stages 10,1%,rest, each going on by itself if all was paid`;
+    expect((await set('morning', ...words)).stdout).toContain(does);
+    expect((await payrun('schedule', 'list')).stdout).toContain(does);
+    const json = await payrun('schedule', 'list', '--json');
+    expect(z.array(schema).parse(JSON.parse(json.stdout))).toMatchObject([
+      { do: `inbox:${join(cwd, 'in')}`, stages: { sizes: '10,1%,rest', goesOnIfPaid: true } },
+    ]);
+    const entry = await server.redis.lindex(`${env['PAYRUN_PREFIX']}:audit`, -1);
+    expect(entry).toContain(`"do":"${does}"`);
+  });
+
   test('set says when nothing has changed', async () => {
     mkdirSync(join(cwd, 'in'));
     const first = await set('morning', '--do', 'inbox:in', '--json');
@@ -125,6 +140,9 @@ describe('payrun schedule', () => {
     ['a cron that never comes', ['--cron', '0 6 31 4 *'], /its day never comes/],
     ['a zone that there is not', ['--zone', 'Berlin'], /There is no time zone "Berlin"/],
     ['something that it cannot do', ['--do', 'pay'], /must be inbox:DIR, start, look-up or purge/],
+    ['stages of what reads no inbox', ['--stage', '10,rest'], /Only a schedule that reads an inbox has stages/],
+    ['stages that nobody named', ['--go-on-if-paid'], /--go-on-if-paid is for --stage/],
+    ['stages without an end', ['--stage', '10,100'], /--stage must be such as 10,100,rest/],
     ['a window that is too long', ['--window', '8d'], /--window must be from 1m to 7d/],
   ])('refuses %s, with a remedy, and sets nothing', async (_what, words, message) => {
     const { code, stderr } = await set('morning', '--do', 'start', ...words);

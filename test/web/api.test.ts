@@ -490,6 +490,13 @@ describe('each operation answers as the served document says', () => {
     });
     expect((await bob.call('PUT', '/schedules/morning', { body: { ...body, cron: '1 2' } })).status).toBe(409);
     expect((await bob.call('GET', '/schedules')).json).toMatchObject([{ cron: '30 6 * * 1-5', windowMs: 3_600_000 }]);
+    const staged = { ...body, do: 'inbox:sftp://anna@files.example.com/in', stage: '10,rest', goOnIfPaid: true };
+    expect((await bob.call('PUT', '/schedules/staged', { body: staged })).json).toMatchObject({
+      stages: { sizes: '10,rest', goesOnIfPaid: true },
+    });
+    expect((await bob.call('PUT', '/schedules/staged', { body: { ...staged, do: 'start' } })).status).toBe(409);
+    expect((await bob.call('DELETE', '/schedules/staged')).status).toBe(204);
+    expect((await bob.call('PUT', '/schedules/staged', { body: { ...body, goOnIfPaid: true } })).status).toBe(422);
     expect((await bob.call('DELETE', '/schedules/morning')).status).toBe(204);
     expect((await bob.call('DELETE', '/schedules/morning')).status).toBe(404);
 

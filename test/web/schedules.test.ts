@@ -109,6 +109,28 @@ describe('the schedules page', () => {
     expect(schedules.map((stored) => readSchedule(stored).cron)).toEqual(['0 7 * * *']);
   });
 
+  test('has the stages in which what it reads is paid, in the list, the form and the CSV', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'payrun-inbox-'));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const { app, person } = await openWebRig(server.url);
+    const carl = await person('carl', 'checker');
+    await carl.get('/schedules');
+    const staged = { ...MORNING, act: 'inbox', dir, stage: '10,rest', goOnIfPaid: 'yes' };
+    expect((await carl.post('/schedules', staged)).status).toBe(303);
+    const { schedules } = await app.ledger.schedules.read();
+    expect(schedules.map((stored) => readSchedule(stored).act)).toEqual([
+      { kind: 'inbox', dir, stages: { sizes: '10,rest', goesOnIfPaid: true } },
+    ]);
+    const { text } = await carl.get('/schedules?set=morning');
+    const does = `inbox:${dir} in stages 10,rest, each going on by itself if all was paid`;
+    expect(text).toContain(does);
+    expect(text).toMatch(/name="stage"[^>]*value="10,rest"|value="10,rest"[^>]*name="stage"/);
+    expect(text).toMatch(/<input[^>]*checked[^>]*name="goOnIfPaid"/);
+    expect((await carl.get('/schedules.csv')).text).toContain(does);
+    const { status, text: refused } = await carl.post('/schedules', { ...staged, act: 'start', stage: '10,rest' });
+    expect([status, refused.includes('Only a schedule that reads an inbox has stages.')]).toEqual([422, true]);
+  });
+
   test('removes a schedule, and says so when there is none of that name', async () => {
     const { app, person } = await openWebRig(server.url);
     const carl = await person('carl', 'checker');

@@ -5,7 +5,16 @@ import type { StoredSchedule } from '../../ledger/schedules.ts';
 import { Refusal } from '../../refusal.ts';
 import { cronWords, nextTimes } from '../../schedules/cron.ts';
 import { scheduleDocument, TIMES_SHOWN } from '../../schedules/document.ts';
-import { actText, actWords, readSchedule, type Schedule, scheduleName, windowText } from '../../schedules/schedule.ts';
+import {
+  actText,
+  actWords,
+  doesWords,
+  readSchedule,
+  type Schedule,
+  scheduleName,
+  stagesOfAct,
+  windowText,
+} from '../../schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../schedules/set.ts';
 import { openZone, timeIn } from '../../zone.ts';
 import { columns } from '../columns.ts';
@@ -14,6 +23,7 @@ import { ledgerCommand } from '../ledger-command.ts';
 import { actorOf, withLedger } from '../open.ts';
 import { personName, SANDBOX } from '../options.ts';
 import { print, printJson, say } from '../print.ts';
+import { stagePlanOf, stageSettings } from '../run/submit-options.ts';
 
 const CHANGES = { purpose: 'change' } as const;
 
@@ -45,18 +55,20 @@ const setCommand = command(
       zone: ['<zone>', 'its time zone, such as Europe/Berlin', z.string()],
       do: ['<act>', 'inbox:DIR, start, look-up or purge', actText],
       window: ['<duration>', 'how long after its time it is still done, from 1m to 7d', windowText, '1h'],
+      ...stageSettings,
       as: ['<name>', 'who sets it', personName.optional()],
       sandbox: SANDBOX,
       json: 'print the schedule as JSON',
     },
     examples: [
       'payrun schedule set morning --cron "30 6 * * 1-5" --zone Europe/Berlin --do inbox:/srv/payouts',
+      'payrun schedule set careful --cron "0 7 * * 1" --zone UTC --do inbox:/srv/payouts --stage 10,rest',
       'payrun schedule set clean --cron "0 3 1 * *" --zone UTC --do purge --window 1d --as anna',
     ],
   },
-  async ({ name: text, cron, zone, do: act, window: windowMs, as, sandbox, json }) => {
+  async ({ name: text, cron, zone, do: act, window: windowMs, as, sandbox, json, ...staged }) => {
     const name = requireName(text);
-    const schedule = await parseSchedule({ cron, zone, act, windowMs }, readConfig());
+    const schedule = await parseSchedule({ cron, zone, act, windowMs, stages: stagePlanOf(staged) }, readConfig());
     return await withLedger(
       async (app): Promise<undefined> => {
         const result = await setSchedule(app, schedule, { name, actor: actorOf(as) });
@@ -116,7 +128,7 @@ function listCells(stored: StoredSchedule, open: number): string[] {
   const notes = [...(open > 0 ? [`${open} to be done`] : []), ...(stored.fault === null ? [] : [stored.fault])];
   return [
     stored.name,
-    actWords(act),
+    doesWords(actWords(act), stagesOfAct(act)),
     `${cronWords(cron)} (${zone.name})`,
     time(stored.lastPlanned),
     time(stored.missedPlanned),
@@ -130,7 +142,7 @@ function setText(stored: StoredSchedule, { cron, zone: zoneName, act, windowMs }
   const times = [stored.next, ...nextTimes(cron, zone, { afterMs: stored.next, count: TIMES_SHOWN - 1 })];
   return columns([
     ['schedule', stored.name],
-    ['does', actWords(act)],
+    ['does', doesWords(actWords(act), stagesOfAct(act))],
     ['when', `${cronWords(cron)} (${cron}, ${zone.name})`],
     ['window', `${windowMs / 60_000} minutes`],
     ...times.map((timeMs, index) => [index === 0 ? 'next' : '', timeIn(zone, timeMs)]),

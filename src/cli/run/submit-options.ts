@@ -6,11 +6,16 @@ import type { Submitted } from '../../runs/hand-in/submit.ts';
 import { intakeOptions } from './intake-options.ts';
 import { describeProblems } from './problem-text.ts';
 
+/** What says in which stages a file is paid. */
+export const stageSettings = {
+  stage: ['<sizes>', 'pay it in stages and pause after each, such as 10,100,rest or 1%,rest', stageSizes.optional()],
+  goOnIfPaid: 'with --stage: go on by itself after a stage in which every payout was paid',
+} as const;
+
 /** The options of each command that makes a run of a file. */
 export const submitOptions = {
   ...intakeOptions,
-  stage: ['<sizes>', 'pay it in stages and pause after each, such as 10,100,rest or 1%,rest', stageSizes.optional()],
-  goOnIfPaid: 'with --stage: go on by itself after a stage in which every payout was paid',
+  ...stageSettings,
   skipInvalid: 'pay the valid rows even if others are refused',
   again: 'pay the same rows again, if they were handed in before and none of them was paid',
   maxCostDrift: [

@@ -164,13 +164,47 @@ export function Choice({ label, ariaLabel, options, value, ...named }: ChoicePro
 }
 
 /** A labelled box to tick; it sends `yes`. */
-export function Tick({ label, ...named }: Named & { readonly label: string }) {
+export function Tick({ label, isTicked, ...named }: Named & { readonly label: string; readonly isTicked?: boolean }) {
   const { typed, problem, control } = useField(named);
   return (
     <p class="tick">
-      <input type="checkbox" value="yes" checked={typed === 'yes'} {...control} />{' '}
+      <input
+        type="checkbox"
+        value="yes"
+        checked={typed === undefined ? isTicked === true : typed === 'yes'}
+        {...control}
+      />{' '}
       <label for={control.id}>{label}</label> <Wrong id={control.id} words={problem} />{' '}
       <Hint id={control.id} words={named.hint} />
     </p>
+  );
+}
+
+interface StageFieldsProps {
+  readonly stage?: string;
+  readonly goOnIfPaid?: boolean;
+  /** What an empty field means. */
+  readonly empty: string;
+}
+
+/** In which stages a run is to be paid. */
+export function StageFields({ stage = '', goOnIfPaid = false, empty }: StageFieldsProps) {
+  return (
+    <>
+      <Field
+        label="Stages"
+        name="stage"
+        value={stage}
+        maxLength={200}
+        placeholder="10,100,rest"
+        hint={`Rows, or shares such as 1%, and then the rest. The run pauses after each of them. ${empty}`}
+      />
+      <Tick
+        name="goOnIfPaid"
+        label="Go on by itself if all was paid"
+        isTicked={goOnIfPaid}
+        hint="It pauses only after a stage in which a payout was not paid."
+      />
+    </>
   );
 }

@@ -5,13 +5,15 @@ import { tableCsv } from '../../report/table-csv.ts';
 import { inTurns } from '../../report/turns.ts';
 import { readCron } from '../../schedules/cron.ts';
 import { scheduleDocument } from '../../schedules/document.ts';
-import { actText, scheduleName, windowText } from '../../schedules/schedule.ts';
+import { actText, doesWords, scheduleName, windowText } from '../../schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../schedules/set.ts';
 import { openZone } from '../../zone.ts';
 import { actorOf } from '../actor.ts';
 import { pageOf, pageQuery, sortedBy, sortQuery } from '../lists/listed.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { asFieldError, checkAll, readForm } from '../parts/read-form.ts';
+import { stageFields, stageOptions } from '../uploads/form.ts';
+import { stagesOf } from '../uploads/review.ts';
 import type { Web, WebDeps } from '../web.ts';
 import {
   ACT_KINDS,
@@ -40,7 +42,11 @@ const setForm = z.strictObject({
   act: z.enum(ACT_KINDS, 'must be chosen'),
   dir: z.string().default(''),
   window: windowText,
+  ...stageFields,
 });
+const stagesForm = setForm
+  .pick({ stage: true, goOnIfPaid: true })
+  .transform(({ stage, goOnIfPaid }) => stagesOf(stageOptions(stage, goOnIfPaid)));
 const actForm = setForm.pick({ act: true, dir: true }).transform(({ act: kind, dir }, context) => {
   const act = actText.safeParse(kind === 'inbox' ? `inbox:${dir}` : kind);
   if (act.success) return act.data;
@@ -79,19 +85,20 @@ export function addSchedulePages(web: Web, deps: WebDeps): void {
   });
 
   web.post(LIST, { config: { act: 'schedule', page: LIST }, schema: { body: fields } }, async (request, reply) => {
-    const { cron = '', zone = '', act, dir } = request.body;
+    const { cron = '', zone = '', act, dir, stage, goOnIfPaid } = request.body;
+    const readStages = () => readForm(stagesForm, { stage, goOnIfPaid });
     const readAct = () => readForm(actForm, { act, dir });
     await checkAll([
       () => readForm(setForm, request.body),
       () => cron !== '' && asFieldError('cron', () => readCron(cron)),
       () => zone !== '' && asFieldError('zone', () => openZone(zone)),
       () => {
-        const asked = { ...ANY_TIME, act: readAct() };
+        const asked = { ...ANY_TIME, act: readAct(), stages: readStages() };
         return asFieldError(asked.act.kind === 'inbox' ? 'dir' : 'act', () => parseSchedule(asked, app.config));
       },
     ]);
     const { name, window: windowMs } = readForm(setForm, request.body);
-    const schedule = await parseSchedule({ cron, zone, act: readAct(), windowMs }, app.config);
+    const schedule = await parseSchedule({ cron, zone, act: readAct(), windowMs, stages: readStages() }, app.config);
     await setSchedule(app, schedule, { name, actor: actorOf(request) });
     await queues?.scheduleTimers.set(name, schedule);
     return await reply.redirect(LIST, 303);
@@ -105,13 +112,23 @@ export function addSchedulePages(web: Web, deps: WebDeps): void {
   });
 }
 
-const NEW: AskedSchedule = { name: '', cron: '', zone: 'UTC', act: 'start', dir: '', window: '1h' };
+const NEW: AskedSchedule = {
+  name: '',
+  cron: '',
+  zone: 'UTC',
+  act: 'start',
+  dir: '',
+  window: '1h',
+  stage: '',
+  goOnIfPaid: false,
+};
 
 function formOf(schedule: ListedSchedule | undefined): AskedSchedule {
   if (schedule === undefined || schedule.document === null) return NEW;
-  const { name, cron, zone, do: does, windowMs } = schedule.document;
+  const { name, cron, zone, do: does, windowMs, stages } = schedule.document;
   const [, kind = 'start', dir = ''] = /^(inbox|start|look-up|purge)(?::(.*))?$/s.exec(does) ?? [];
-  return { name, cron, zone, act: z.enum(ACT_KINDS).parse(kind), dir, window: `${windowMs / 60_000}m` };
+  const plan = { stage: stages?.sizes ?? '', goOnIfPaid: stages?.goesOnIfPaid === true };
+  return { name, cron, zone, act: z.enum(ACT_KINDS).parse(kind), dir, window: `${windowMs / 60_000}m`, ...plan };
 }
 
 async function readListed({ app }: WebDeps): Promise<ListedSchedule[]> {
@@ -142,8 +159,18 @@ function schedulesCsv(schedules: readonly ListedSchedule[]): string {
     [...header, 'missed', 'fault', 'next'],
     ...schedules.map(({ name, document }) => {
       if (document === null) return [name];
-      const { do: does, cron, zone, windowMs, setBy, setAt, last, missed, fault, next } = document;
-      const cells = [name, does, { exact: cron }, zone, windowMs / 60_000, setBy, setAt, last.planned, last.doneAt];
+      const { do: does, stages, cron, zone, windowMs, setBy, setAt, last, missed, fault, next } = document;
+      const cells = [
+        name,
+        doesWords(does, stages),
+        { exact: cron },
+        zone,
+        windowMs / 60_000,
+        setBy,
+        setAt,
+        last.planned,
+        last.doneAt,
+      ];
       return [...cells, missed, fault, next.join(' ')];
     }),
   ]);

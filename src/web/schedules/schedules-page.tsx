@@ -1,11 +1,12 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { type ScheduleDocument, TIMES_SHOWN } from '../../schedules/document.ts';
+import { doesWords } from '../../schedules/schedule.ts';
 import { openZone, timeIn } from '../../zone.ts';
 import { hrefWith } from '../lists/href.ts';
 import { SortForm } from '../lists/list-fields.tsx';
 import type { Listed } from '../lists/listed.ts';
 import { Confirm } from '../parts/confirm.tsx';
-import { Choice, Field } from '../parts/fields.tsx';
+import { Choice, Field, StageFields } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { CountedPages } from '../parts/pages.tsx';
@@ -32,6 +33,8 @@ export interface AskedSchedule {
   readonly act: (typeof ACT_KINDS)[number];
   readonly dir: string;
   readonly window: string;
+  readonly stage: string;
+  readonly goOnIfPaid: boolean;
 }
 
 export const SCHEDULE_COLUMNS = ['name', 'next', 'last'] as const;
@@ -111,11 +114,11 @@ function ScheduleTable({ shown, sort, maySet }: Pick<SchedulesProps, 'shown' | '
 }
 
 function Cells({ document, waiting }: { document: ScheduleDocument; waiting: number }) {
-  const { do: does, words, zone, windowMs, next, last, missed, setBy, fault } = document;
+  const { do: does, stages, words, zone, windowMs, next, last, missed, setBy, fault } = document;
   return (
     <>
       <td>
-        {escapeUnseen(does)}
+        {escapeUnseen(doesWords(does, stages))}
         {fault === null ? null : <p class="wrong">It could not be done: {escapeUnseen(fault)}</p>}
         {waiting === 0 ? null : <p>{shownCount(waiting)} to be done</p>}
       </td>
@@ -185,6 +188,11 @@ function ScheduleForm({ form }: { form: AskedSchedule }) {
         name="dir"
         value={form.dir}
         hint="Only to read one: its folder on the workers' machine, or sftp://user@host/path."
+      />
+      <StageFields
+        stage={form.stage}
+        goOnIfPaid={form.goOnIfPaid}
+        empty="Only to read an inbox. Empty: its files are paid as the settings say."
       />
       <Field
         label="Cron"

@@ -183,6 +183,12 @@ function noFile(): Problem {
 const isTicked = z.enum(['yes', ''], 'must be yes or empty').transform((text) => text === 'yes');
 const noMoreThan = (characters: number) =>
   z.string().trim().max(characters, `must have at most ${characters} characters`);
+/** Of a form in which stages may be named. */
+export const stageFields = {
+  stage: z.literal('').or(stageSizes).default(''),
+  goOnIfPaid: isTicked.default(false),
+};
+
 const schema = z.object({
   template: noMoreThan(255).default(''),
   expectRows: z
@@ -195,8 +201,7 @@ const schema = z.object({
   start: z.enum(['now', 'at', 'schedule'], 'must be now, at or schedule').default('now'),
   at: noMoreThan(40).default(''),
   zone: noMoreThan(64).default(''),
-  stage: z.literal('').or(stageSizes).default(''),
-  goOnIfPaid: isTicked.default(false),
+  ...stageFields,
   maxCostDrift: z
     .string()
     .trim()

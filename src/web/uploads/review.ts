@@ -195,7 +195,7 @@ function inField<T>(field: string, act: () => T): T {
 }
 
 /** The allowed drift of costs in basis points. */
-export function stagesOf({ stage, goOnIfPaid }: UploadOptions): StagePlan | undefined {
+export function stagesOf({ stage, goOnIfPaid }: Pick<UploadOptions, 'stage' | 'goOnIfPaid'>): StagePlan | undefined {
   return stage === null ? undefined : { sizes: stage, goesOnIfPaid: goOnIfPaid };
 }
 

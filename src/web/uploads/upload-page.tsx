@@ -1,5 +1,5 @@
 import { REQUIRED_COLUMNS } from '../../intake/template/columns.ts';
-import { Choice, Field, Hint, LongField, Tick, useField, Wrong } from '../parts/fields.tsx';
+import { Choice, Field, Hint, LongField, StageFields, Tick, useField, Wrong } from '../parts/fields.tsx';
 import { shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
 import { useRefusal } from '../parts/refused-context.ts';
@@ -39,7 +39,7 @@ function UploadForm({ templates, fileBytesMax, canLimitCost }: Omit<UploadPagePr
         <summary>What it should hold, when it starts, and more</summary>
         <CheckFields />
         <StartFields />
-        <StageFields />
+        <StageFields empty="Empty: it is paid as a whole." />
         {canLimitCost ? <DriftField /> : null}
         <Tick
           name="again"
@@ -139,25 +139,6 @@ function StartFields() {
       <Field label="Start time" name="at" isTime placeholder="2026-03-30T06:30" />
       <Field label="Time zone" name="zone" value="UTC" maxLength={64} hint="Such as Europe/Berlin." />
     </fieldset>
-  );
-}
-
-function StageFields() {
-  return (
-    <>
-      <Field
-        label="Stages"
-        name="stage"
-        maxLength={200}
-        placeholder="10,100,rest"
-        hint="Rows, or shares such as 1%, and then the rest. The run pauses after each of them. Empty: it is paid as a whole."
-      />
-      <Tick
-        name="goOnIfPaid"
-        label="Go on by itself if all was paid"
-        hint="It pauses only after a stage in which a payout was not paid."
-      />
-    </>
   );
 }
 

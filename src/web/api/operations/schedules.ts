@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { stageSizes } from '../../../config/stages.ts';
 import { parseSchedule } from '../../../inbox/parse-schedule.ts';
 import { inTurns } from '../../../report/turns.ts';
 import { type ScheduleDocument, scheduleDocument } from '../../../schedules/document.ts';
@@ -6,6 +7,8 @@ import { actText, scheduleName, windowText } from '../../../schedules/schedule.t
 import { removeSchedule, setSchedule } from '../../../schedules/set.ts';
 import { actorOf } from '../../actor.ts';
 import { Problem } from '../../problem.ts';
+import { stageOptions } from '../../uploads/form.ts';
+import { stagesOf } from '../../uploads/review.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { count, documentNames, time } from '../documents.ts';
 
@@ -14,6 +17,10 @@ const text = z.string();
 const schedule: z.ZodType<ScheduleDocument> = z.object({
   name: text,
   do: text,
+  stages: z
+    .object({ sizes: text, goesOnIfPaid: z.boolean() })
+    .nullable()
+    .describe('In which the files of an inbox are paid; null where the settings say so, or nothing is read'),
   cron: text,
   zone: text,
   words: text,
@@ -33,6 +40,8 @@ const asked = z.strictObject({
   cron: text.max(200).describe('Minute, hour, day of the month, month and day of the week'),
   zone: text.max(64).describe('Such as Europe/Berlin'),
   do: text.max(1100).pipe(actText).describe('inbox:DIR, start, look-up or purge'),
+  stage: stageSizes.optional().describe('To read an inbox: its files are paid in these stages, such as 10,100,rest'),
+  goOnIfPaid: z.boolean().default(false).describe('With stage: go on by itself after a stage in which all was paid'),
   window: text
     .max(20)
     .pipe(windowText)
@@ -63,8 +72,9 @@ export function addScheduleOperations(api: Web, deps: WebDeps): void {
 
   const set = { summary: 'Set a schedule', params: named, body: asked, response: { 200: schedule } };
   api.put('/schedules/:name', { config: write, schema: set }, async ({ params: { name }, body, who }) => {
-    const { cron, zone, do: act, window: windowMs } = body;
-    const wanted = await parseSchedule({ cron, zone, act, windowMs }, app.config);
+    const { cron, zone, do: act, window: windowMs, stage = '', goOnIfPaid } = body;
+    const stages = stagesOf(stageOptions(stage, goOnIfPaid));
+    const wanted = await parseSchedule({ cron, zone, act, windowMs, stages }, app.config);
     await setSchedule(app, wanted, { name, actor: actorOf({ who }) });
     await queues?.scheduleTimers.set(name, wanted);
     return await requireOne(name);
