@@ -169,6 +169,8 @@ export interface FundsNeeded {
   /** What is finer than a minor unit counts as one in each corridor. */
   readonly fees: bigint;
   readonly isEstimate: boolean;
+  /** What the service says can be paid from; null where it did not tell, left out where it was not asked. */
+  readonly balance?: bigint | null;
 }
 
 /** What a run needs before it is paid, by quotes that were never armed. */

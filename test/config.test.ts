@@ -73,6 +73,7 @@ describe('without any setting', () => {
   test('payrun pays through the sandbox, with the defaults of docs/settings.md', () => {
     expect(readConfig({})).toEqual({
       redisUrl: undefined,
+      asksBalances: false,
       service: undefined,
       dataDir: resolve('.payrun'),
       reportDir: resolve('.payrun/reports'),

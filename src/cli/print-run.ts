@@ -5,7 +5,7 @@ import { stagesText, stageText } from '../config/stages.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
 import type { Reconciled } from '../reconciled.ts';
-import type { RunDocument } from '../report/document.ts';
+import { balanceLines, type RunDocument } from '../report/document.ts';
 import { type DocumentDeps, documentOf } from '../runs/document.ts';
 import { type ScheduleChange, scheduleChangesOf, scheduleChangeWords } from '../runs/schedule-changes.ts';
 import { columns } from './columns.ts';
@@ -75,10 +75,11 @@ function fundsLines({ funds }: RunDocument): string[][] {
   if (funds === null) return [];
   const { at, payouts, unpriced } = funds;
   const unknown = unpriced === 0 ? '' : `; no quote told the cost of ${unpriced} of them`;
-  return funds.needed.map(({ currency, needed, fees, estimate }) => [
+  const needs = funds.needed.map(({ currency, needed, fees, estimate }) => [
     'needs',
     `${estimate ? 'about ' : ''}${needed} ${currency} with fees of ${fees}, by quotes of ${at} for ${payouts} payouts${unknown}`,
   ]);
+  return [...needs, ...balanceLines(funds.needed).map((line) => ['balance', line])];
 }
 
 function capabilityWords({ capabilities }: RunDocument): string {

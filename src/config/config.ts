@@ -88,6 +88,8 @@ export interface Config extends ConfigFile {
   readonly metricsPort: number | undefined;
   /** Whether traces are sent to a collector (src/tracing.ts). */
   readonly otel: boolean;
+  /** Whether the service is asked for the balance beside what a run needs. */
+  readonly asksBalances: boolean;
   /** Undefined lets the command decide: info for what runs on its own, errors only for what a person waits for. */
   readonly logLevel: LogLevel | undefined;
 }
@@ -321,6 +323,7 @@ function configOf(settings: Settings, service: ServiceSettings | undefined): Omi
     sftp: sftpOf(settings),
     metricsPort: settings.PAYRUN_METRICS_PORT,
     otel: settings.PAYRUN_OTEL === 'on',
+    asksBalances: settings.PAYRUN_BALANCES === 'on',
     logLevel: settings.PAYRUN_LOG_LEVEL,
   };
 }

@@ -69,6 +69,11 @@ const about = (section: SettingText['section'], standard: string, description: s
 /** The same of a secret: it is shown by its fingerprint only. */
 const aboutSecret = (...said: Parameters<typeof about>): SettingText => ({ ...about(...said), isSecret: true });
 
+const offOrOn = (section: SettingText['section'], description: string) =>
+  oneOf(['off', 'on'])
+    .default('off')
+    .meta(about(section, '`off`', description));
+
 /** Every setting: how its text is read, and what docs/settings.md says of it. A test holds the page equal to this. */
 export const settingsSchema = z.object({
   REDIS_URL: redisAddress
@@ -272,6 +277,10 @@ export const settingsSchema = z.object({
       ),
     ),
   PAYRUN_PREFIX: prefix.default('{payrun}').meta(about('Redis and files', '{payrun}', 'Prefix of all keys in Redis.')),
+  PAYRUN_BALANCES: offOrOn(
+    'The service',
+    '`on` asks the service for the balance (`GET /v2/balances`, which its interface page does not have) wherever [what a run needs](controls.md#costs) is shown.',
+  ),
   PAYRUN_REDIS_DURABILITY: oneOf(['required', 'overridden'])
     .default('required')
     .meta(
@@ -322,15 +331,10 @@ export const settingsSchema = z.object({
   PAYRUN_METRICS_PORT: integer(1, 65_535)
     .optional()
     .meta(about('Logs and metrics', 'none', 'Port on `127.0.0.1` where a worker shows its [metrics](monitoring.md).')),
-  PAYRUN_OTEL: oneOf(['off', 'on'])
-    .default('off')
-    .meta(
-      about(
-        'Logs and metrics',
-        '`off`',
-        '`on` sends traces to `OTEL_EXPORTER_OTLP_ENDPOINT` ([monitoring](monitoring.md)).',
-      ),
-    ),
+  PAYRUN_OTEL: offOrOn(
+    'Logs and metrics',
+    '`on` sends traces to `OTEL_EXPORTER_OTLP_ENDPOINT` ([monitoring](monitoring.md)).',
+  ),
   PAYRUN_LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .optional()
     .meta(

@@ -1,5 +1,5 @@
 import { rfc3339 } from '../clock.ts';
-import { formatAmount, type RunFunds } from '../money.ts';
+import { type FundsNeeded, formatAmount, type RunFunds } from '../money.ts';
 import type { Outcome, Run, RunState } from '../payout.ts';
 import type { Reconciled } from '../reconciled.ts';
 import type { BookingEntry } from './booking.ts';
@@ -34,7 +34,24 @@ export interface RunFundsDocument {
   at: string;
   payouts: number;
   unpriced: number;
-  needed: { currency: string; amount: string; fees: string; needed: string; estimate: boolean }[];
+  needed: NeededDocument[];
+}
+
+/** What is needed in one currency, and what can be paid from where the service was asked. */
+export interface NeededDocument {
+  currency: string;
+  amount: string;
+  fees: string;
+  needed: string;
+  estimate: boolean;
+  balance: BalanceDocument | null;
+}
+
+interface BalanceDocument {
+  /** Null where the service did not tell. */
+  available: string | null;
+  /** What is missing of what is needed; null for nothing, or where that is not known. */
+  short: string | null;
 }
 
 /** How far a run's payments were found on a statement. */
@@ -110,14 +127,43 @@ function fundsDocument({ at, payouts, unpriced, needed }: RunFunds): RunFundsDoc
     at: rfc3339(at),
     payouts,
     unpriced,
-    needed: needed.map(({ currency, amount, fees, isEstimate }) => ({
-      currency,
-      amount: formatAmount({ minor: amount, currency }),
-      fees: formatAmount({ minor: fees, currency }),
-      needed: formatAmount({ minor: amount + fees, currency }),
-      estimate: isEstimate,
-    })),
+    needed: needed.map(neededDocument),
   };
+}
+
+/** Money as decimals with the currency's digits. */
+export function neededDocument({ currency, amount, fees, isEstimate, balance }: FundsNeeded): NeededDocument {
+  const text = (minor: bigint): string => formatAmount({ minor, currency });
+  const needed = amount + fees;
+  const isShort = typeof balance === 'bigint' && balance < needed;
+  return {
+    currency,
+    amount: text(amount),
+    fees: text(fees),
+    needed: text(needed),
+    estimate: isEstimate,
+    balance:
+      balance === undefined
+        ? null
+        : { available: balance === null ? null : text(balance), short: isShort ? text(needed - balance) : null },
+  };
+}
+
+/**
+ * For people, such as `needs EUR 1,200.00; balance EUR 900.00: short by 300.00`, a line for each currency of which the service was asked
+ * for the balance.
+ */
+export function balanceLines(
+  needed: readonly NeededDocument[],
+  shown = (decimal: string): string => decimal,
+): string[] {
+  return needed.flatMap(({ currency, needed: all, estimate, balance }) => {
+    if (balance === null) return [];
+    const needs = `needs ${estimate ? 'about ' : ''}${currency} ${shown(all)}`;
+    if (balance.available === null) return [`${needs}; the service does not tell the balance`];
+    const short = balance.short === null ? '' : `: short by ${shown(balance.short)}`;
+    return [`${needs}; balance ${currency} ${shown(balance.available)}${short}`];
+  });
 }
 
 export function factsDocument(facts: ReportFacts): FactsDocument {

@@ -35,6 +35,16 @@ function decideIdentities(call: Call, query: URLSearchParams): Decision {
   return answering(jsonAnswer(200, { data: matching.map(identityBody) }));
 }
 
+/** `GET /v2/balances`: not on the interface page; as public material has it. */
+function decideBalances({ now, switches }: Call, query: URLSearchParams): Decision {
+  const currency = query.get('currency');
+  if (currency === null || !/^[A-Z]{3}$/.test(currency)) {
+    return answering(errorAnswer({ code: 'USR_101', descriptions: ['currency: a code such as USD'], now }));
+  }
+  const own = { fundingType: 'FUNDED', currency, availableBalance: switches.balance, reservedBalance: '0' };
+  return answering(jsonAnswer(200, { timestamp: new Date(now).toISOString(), balances: [own] }));
+}
+
 const SECOND_MS = 1000;
 
 /** A request as it came in; `body` is undefined when it was longer than the server takes. */
@@ -149,6 +159,7 @@ const RULES: Readonly<Record<Operation, (call: Call, received: Received) => Deci
   identities: (call, { query }) => decideIdentities(call, query),
   payments: (call, received) => withBody(call, received, decidePayments),
   payment: (call, { id }) => decidePayment(call, id),
+  balances: (call, { query }) => decideBalances(call, query),
 };
 
 function isDown(now: number, { outageEveryMs, outageLastsMs }: Switches): boolean {

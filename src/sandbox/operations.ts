@@ -2,8 +2,8 @@
 export const ENVIRONMENTS = ['test', 'prod'] as const;
 export type Environment = (typeof ENVIRONMENTS)[number];
 
-/** The six operations of interface page, section 4. */
-export const OPERATIONS = ['token', 'tokenTest', 'quotes', 'identities', 'payments', 'payment'] as const;
+/** The six operations of interface page, section 4, and one that it does not have. */
+export const OPERATIONS = ['token', 'tokenTest', 'quotes', 'identities', 'payments', 'payment', 'balances'] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
 interface Route {
@@ -19,6 +19,7 @@ const ROUTES: readonly Route[] = [
   { method: 'GET', path: /^\/v2\/identities$/, operation: 'identities' },
   { method: 'POST', path: /^\/v2\/payments$/, operation: 'payments' },
   { method: 'GET', path: /^\/v2\/payments\/([^/]+)$/, operation: 'payment' },
+  { method: 'GET', path: /^\/v2\/balances$/, operation: 'balances' },
 ];
 
 export type Routed =

@@ -117,6 +117,7 @@ const NOTHING_SEEN: Readonly<Record<Operation, number>> = {
   identities: 0,
   payments: 0,
   payment: 0,
+  balances: 0,
 };
 
 async function openBooks(

@@ -158,6 +158,13 @@ export const ASSUMPTIONS: readonly Assumption[] = [
     why: 'a row that is refused because a list was short would stay unpaid for no reason',
   },
   {
+    name: 'balance',
+    assumed:
+      'not asked for; where it is, balances[].availableBalance of the currency, shown beside what is needed and deciding nothing',
+    source: 'page 4: no such operation; facts 5: public material has GET /v2/balances?currency',
+    changedBy: 'PAYRUN_BALANCES',
+  },
+  {
     name: 'error bodies',
     assumed:
       'errors as an array or an object, flat, or OAuth’s; decided by code and status, never by a description; a body without code or type is not the service’s',

@@ -52,7 +52,7 @@ export interface ServiceCall {
   readonly ms: number;
 }
 
-export type Operation = 'token' | 'token test' | 'quote' | 'payment' | 'look-up' | 'identities';
+export type Operation = 'token' | 'token test' | 'quote' | 'payment' | 'look-up' | 'identities' | 'balance';
 export type ObserveCall = (call: ServiceCall) => void;
 
 export interface PaymentSending {
@@ -82,6 +82,8 @@ export interface Service {
   createPayment(body: string, sending: PaymentSending): Promise<Answer>;
   readPayment(paymentId: string): Promise<Answer>;
   listIdentities(type: 'BENEFICIARY' | 'ORIGINATOR', nickName?: string): Promise<Answer>;
+  /** Not on the interface page: only where PAYRUN_BALANCES says that it may be asked. */
+  readBalance(currency: string): Promise<Answer>;
   testToken(): Promise<Answer>;
   /** Waits for what is in flight; what begins afterwards is `not-sent`. */
   close(): Promise<void>;
@@ -177,14 +179,23 @@ export function openService(options: ServiceOptions): Service {
     clockDifferenceMs: () => wire.clockDifference.ms(),
     quote: (body) => ask({ operation: 'quote', method: 'POST', path: '/v2/quotes/quote-collection', body }),
     createPayment: (body, sending) => places.payment(() => pay(body, sending)),
-    readPayment: (id) => ask(readCall('look-up', `/v2/payments/${encodeURIComponent(id)}`)),
-    listIdentities: (type, nickName) => ask(readCall('identities', `/v2/identities${identitiesQuery(type, nickName)}`)),
-    testToken: () => ask(readCall('token test', '/v2/oauth/token/test')),
+    ...openReads(ask),
     async close() {
       closing.abort();
       await wire.close();
       await Promise.all([payments.destroy(), others.destroy()]);
     },
+  };
+}
+
+function openReads(
+  ask: (call: Call) => Promise<Answer>,
+): Pick<Service, 'readPayment' | 'listIdentities' | 'readBalance' | 'testToken'> {
+  return {
+    readPayment: (id) => ask(readCall('look-up', `/v2/payments/${encodeURIComponent(id)}`)),
+    listIdentities: (type, nickName) => ask(readCall('identities', `/v2/identities${identitiesQuery(type, nickName)}`)),
+    readBalance: (currency) => ask(readCall('balance', `/v2/balances?currency=${encodeURIComponent(currency)}`)),
+    testToken: () => ask(readCall('token test', '/v2/oauth/token/test')),
   };
 }
 

@@ -93,6 +93,7 @@ export interface IdentityReply {
 }
 
 const IDENTITIES_MAX = 10_000;
+const BALANCES_MAX = 1000;
 const NOTHING: Json = {};
 
 const title = cleaned(200);
@@ -260,4 +261,12 @@ const identity: Read<IdentityReply> = (json) => {
 export function parseIdentities(json: unknown): IdentityReply[] | undefined {
   const data = objectOf(json)?.['data'];
   return isList(data) ? readable(data, identity, IDENTITIES_MAX) : undefined;
+}
+
+/** Decimal text of what can be paid from the balance in a currency; undefined where the reply does not tell. */
+export function parseBalance(json: unknown, of: string): string | undefined {
+  const balances = objectOf(json)?.['balances'];
+  const entries = isList(balances) ? balances.slice(0, BALANCES_MAX).map(objectOf) : [];
+  const own = entries.find((entry) => entry !== undefined && currency(entry['currency']) === of);
+  return own === undefined ? undefined : decimal(own['availableBalance']);
 }

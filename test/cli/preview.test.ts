@@ -30,6 +30,7 @@ const previewSchema = problemsSchema.extend({
       fees: decimal,
       needed: decimal,
       estimate: z.boolean(),
+      balance: z.strictObject({ available: decimal.nullable(), short: decimal.nullable() }).nullable(),
     }),
   ),
   arriving: z.array(z.strictObject({ currency: z.string().length(3), amount: decimal, estimate: z.boolean() })),

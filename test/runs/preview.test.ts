@@ -49,6 +49,7 @@ function depsOn(url: string, settings: Partial<ServiceSettings> = {}): PreviewDe
     defaults: { payoutCategory: 'BANK', payinCategory: 'PRE_FUNDING' },
     concurrency: 8,
     ratePerSecond: undefined,
+    asksBalances: false,
   };
 }
 

@@ -148,6 +148,7 @@ export function openClient(parts: ClientParts): Service {
     readPayment: (id) => ask('look-up', id),
     listIdentities: async () => quiet(service, { data: [] }),
     testToken: async () => quiet(service, {}),
+    readBalance: async () => quiet(service, {}),
     close: async () => {},
   };
 }

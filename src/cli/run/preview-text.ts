@@ -1,5 +1,6 @@
 import { durationText } from '../../duration.ts';
 import { formatAmount, type Money } from '../../money.ts';
+import { balanceLines, neededDocument } from '../../report/document.ts';
 import type { Preview } from '../../runs/preview/preview.ts';
 import type { CorridorPreview } from '../../runs/preview/sums.ts';
 import { columns } from '../columns.ts';
@@ -21,6 +22,7 @@ export function previewText(preview: Preview, service: { name: string; sandbox: 
     ]),
     fileTotals(checked),
     corridors.length === 0 ? '' : moneyTable(preview),
+    balanceLines(preview.funds.map(neededDocument)).join('\n'),
     corridors.length === 0 ? '' : corridorTable(corridors),
     unquotedText(preview),
     describeProblems(checked),

@@ -111,7 +111,8 @@ function readSample(text: string): Run['samples'][number] {
   return { atMs: integerOf(atMs), done: integerOf(done) };
 }
 
-function readFunds(text: string | undefined): RunFunds | null {
+/** What a run needs, as its hash keeps it. */
+export function readFunds(text: string | undefined): RunFunds | null {
   if (text === undefined) return null;
   const [at, payouts, unpriced, ...needed] = text.split(' ');
   return {
@@ -119,17 +120,19 @@ function readFunds(text: string | undefined): RunFunds | null {
     payouts: integerOf(payouts),
     unpriced: integerOf(unpriced),
     needed: needed.map((one) => {
-      const [currency = '', amount = '0', fees = '0', kind] = one.split(':');
-      return { currency, amount: BigInt(amount), fees: BigInt(fees), isEstimate: kind === 'estimate' };
+      const [currency = '', amount = '0', fees = '0', kind, balance] = one.split(':');
+      const need = { currency, amount: BigInt(amount), fees: BigInt(fees), isEstimate: kind === 'estimate' };
+      return balance === undefined ? need : { ...need, balance: balance === '' ? null : BigInt(balance) };
     }),
   };
 }
 
-/** What a run needs, as the run hash keeps it: `USD:12345:99:exact` for each currency. */
+/** What a run needs, as the run hash keeps it: `USD:12345:99:exact` for each currency, and the balance after that where it was asked for. */
 export function fundsField({ at, payouts, unpriced, needed }: RunFunds): Record<string, string> {
-  const each = needed.map(
-    ({ currency, amount, fees, isEstimate }) => `${currency}:${amount}:${fees}:${isEstimate ? 'estimate' : 'exact'}`,
-  );
+  const each = needed.map(({ currency, amount, fees, isEstimate, balance }) => {
+    const told = balance === undefined ? '' : `:${balance ?? ''}`;
+    return `${currency}:${amount}:${fees}:${isEstimate ? 'estimate' : 'exact'}${told}`;
+  });
   return { funds: [at, payouts, unpriced, ...each].join(' ') };
 }
 

@@ -1,5 +1,6 @@
 import { problemsDocument } from '../../intake/problems/document.ts';
 import { formatAmount, type Money } from '../../money.ts';
+import { neededDocument } from '../../report/document.ts';
 import type { AmountText } from '../../report/row.ts';
 import { costText } from './cost-basis.ts';
 import type { Preview } from './preview.ts';
@@ -28,13 +29,7 @@ export function previewDocument(preview: Preview, service: { name: string; sandb
       unasked: quoting.unasked,
       ended: quoting.ended,
     },
-    funds: funds.map(({ currency, amount, fees, isEstimate }) => ({
-      currency,
-      amount: formatAmount({ minor: amount, currency }),
-      fees: formatAmount({ minor: fees, currency }),
-      needed: formatAmount({ minor: amount + fees, currency }),
-      estimate: isEstimate,
-    })),
+    funds: funds.map(neededDocument),
     arriving: arriving.map(({ currency, amount, isEstimate }) => ({
       currency,
       amount: formatAmount({ minor: amount, currency }),

@@ -3,6 +3,7 @@ import { previewPayoutFile } from '../../intake/read-file.ts';
 import type { FundsNeeded } from '../../money.ts';
 import { Refusal } from '../../refusal.ts';
 import type { Service } from '../../service/client.ts';
+import { withBalances } from './balance.ts';
 import { type CorridorRows, inTurn, openCorridors, type SampleSize } from './corridor.ts';
 import type { CostBasis } from './cost-basis.ts';
 import { estimateTime, type TimeEstimate } from './estimate.ts';
@@ -20,10 +21,12 @@ const IN_FLIGHT_MAX = 16;
 const TIME_MS_MAX = 5 * 60 * 1000;
 
 export interface PreviewDeps extends Omit<QuotingDeps, 'service'> {
-  readonly service: Pick<Service, 'ready' | 'quote'>;
+  readonly service: Pick<Service, 'ready' | 'quote' | 'readBalance'>;
   /** As PAYRUN_CONCURRENCY and PAYRUN_RATE have them. */
   readonly concurrency: number;
   readonly ratePerSecond: number | undefined;
+  /** As PAYRUN_BALANCES has it. */
+  readonly asksBalances: boolean;
 }
 
 export interface PreviewOptions {
@@ -80,11 +83,12 @@ export async function previewRows(
   const inFlightMax = Math.min(deps.concurrency, IN_FLIGHT_MAX);
   const quoting = await quoteRows(deps, asked, { inFlightMax, timeMsMax, signal });
   const corridors = previewCorridors(rows, quoting);
+  const needed = fundsNeeded(corridors);
   const payable = corridors.reduce((sum, corridor) => sum + corridor.payable, 0);
   return {
     quoting,
     corridors,
-    funds: fundsNeeded(corridors),
+    funds: deps.asksBalances && !signal.aborted ? await withBalances(deps.service, needed) : needed,
     arriving: arriving(corridors),
     rowsUnpriced: rowsUnpriced(corridors),
     time: estimateTime(payable, { ...deps, quoteMs: quoting.quoteMs }),

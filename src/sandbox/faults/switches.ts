@@ -39,6 +39,7 @@ export const ANSWER_DELAYS = {
   identities: delayMs.describe('Wait before identities are answered.'),
   payments: delayMs.describe('Wait between a payment and its answer.'),
   payment: delayMs.describe('Wait before a look-up is answered.'),
+  balances: delayMs.describe('Wait before balances are answered.'),
 };
 
 const quotes = {
@@ -78,6 +79,11 @@ const payments = {
   returnsAfterMs: durationMs
     .default(1000)
     .describe('For a payment that ends RETURNED: time from COMPLETED to RETURNED.'),
+  balance: z
+    .string()
+    .regex(/^[0-9]{1,15}(\.[0-9]{1,3})?$/)
+    .default('1000000')
+    .describe('The balance in each currency, for whoever asks; payments take nothing off it.'),
   failureCode: oneOf(FAILURE_CODES, 'The error that a FAILED payment shows.'),
 };
 

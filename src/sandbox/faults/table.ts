@@ -169,6 +169,7 @@ const SUBJECTS: Readonly<Record<Operation, string>> = {
   identities: 'Identities',
   payments: 'Create payment',
   payment: 'Look-up',
+  balances: 'Balances',
 };
 
 /** What becomes of the payment, where one was asked for. */

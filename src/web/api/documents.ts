@@ -59,12 +59,21 @@ const reconciled = z
   .nullable()
   .describe('How far its payments were found on the last statement of the bank; null before the first');
 
+/** Null where the service was not asked. */
+export const balance = z
+  .object({
+    available: amount.nullable().describe('Null where the service did not tell'),
+    short: amount.nullable().describe('What is missing of what is needed'),
+  })
+  .nullable();
+
 const needed = z.object({
   currency: z.string(),
   amount: amount.describe('Source amounts'),
   fees: amount,
   needed: amount.describe('Both'),
   estimate: z.boolean(),
+  balance,
 });
 const funds = z
   .object({ at: time, payouts: count, unpriced: count, needed: z.array(needed) })

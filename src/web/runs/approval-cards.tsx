@@ -2,10 +2,11 @@ import { stagesText } from '../../config/stages.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Money } from '../../money.ts';
 import type { Payout, Run } from '../../payout.ts';
+import { neededDocument } from '../../report/document.ts';
 import type { BeneficiaryTotal } from '../../runs/beneficiaries.ts';
 import { Badge } from '../parts/badge.tsx';
 import { counted, shownCount } from '../parts/figures.ts';
-import { Amount } from '../parts/money.tsx';
+import { Amount, Balances } from '../parts/money.tsx';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
@@ -84,6 +85,7 @@ function LeavesPart({ funds, isAsking, beneficiaries: { pays } }: ApprovalProps)
         , in {rows}, by quotes of <Time at={at} />; without rows that are refused, held or blocked
         {unpriced === 0 ? null : `; of ${shownCount(unpriced)} no quote told`}.
       </p>
+      <Balances needed={needed.map(neededDocument)} />
     </>
   );
 }

@@ -1,6 +1,7 @@
 import { Code } from '../code.tsx';
 import { counted, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
+import { Balances } from '../parts/money.tsx';
 import { outcomeWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -61,6 +62,7 @@ function Cost({ id, cost }: { id: string; cost: UploadCost }) {
         {time === null ? 'How long it takes is not known.' : `It takes about ${lengthText(time.ms)} once it starts.`}
       </p>
       <Funds cost={cost} />
+      <Balances needed={cost.funds} />
       <details>
         <summary>By corridor</summary>
         <Corridors cost={cost} />

@@ -29,6 +29,7 @@ const schema = z.object({
       fees: z.string(),
       needed: z.string(),
       estimate: z.boolean(),
+      balance: z.object({ available: amount, short: amount }).nullable().default(null),
     }),
   ),
   arriving: z.array(z.object({ currency: z.string(), amount: z.string(), estimate: z.boolean() })),

@@ -10,7 +10,7 @@ import { withQuotingService } from '../../../runs/preview/quoting-service.ts';
 import { hasRowsToPay, intakeOptionsOf, startOfUpload } from '../../uploads/review.ts';
 import { type Upload, uploadPath } from '../../uploads/upload.ts';
 import type { WebDeps } from '../../web.ts';
-import { amount, count, documentNames, problemsMembers } from '../documents.ts';
+import { amount, balance, count, documentNames, problemsMembers } from '../documents.ts';
 
 /** Somebody waits for the answer. */
 const QUOTING_MS_MAX = 60_000;
@@ -58,7 +58,7 @@ export const previewReply: z.ZodType<object> = z.object({
     unasked: count,
     ended: z.object({ code: text, reason: text }).nullable(),
   }),
-  funds: z.array(figures.extend({ fees: amount, needed: amount })),
+  funds: z.array(figures.extend({ fees: amount, needed: amount, balance })),
   arriving: z.array(figures),
   rowsUnpriced: count,
   corridors: z.array(corridor),
