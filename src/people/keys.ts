@@ -12,7 +12,8 @@ import {
 } from '../ledger/people/people.ts';
 import { Refusal, type Remedy, withSteps } from '../refusal.ts';
 import { type By, type ChangeDeps, changePeople, type Decision, decideByTwo, type Proposed } from './change.ts';
-import { looksLike, requireName } from './names.ts';
+import { looksLike } from './look-alikes.ts';
+import { requireName } from './names.ts';
 
 /** More would be a slip. */
 const KEYS_MAX = 100;

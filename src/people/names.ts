@@ -39,7 +39,7 @@ const OF_ONE_SCRIPT: readonly RegExp[] = [
 
 /**
  * The name of a user or a key as it is kept. Its letters are of one script, and each of them can be seen, so that few names
- * look like another one; `looksLike` finds the others. Throws a Refusal.
+ * look like another one; `looksLike` (look-alikes.ts) finds the others. Throws a Refusal.
  */
 export function requireName(text: string, what: 'user' | 'key'): string {
   const name = text.normalize('NFKC').trim();
@@ -67,31 +67,4 @@ function isOfOneScript(name: string): boolean {
   // An accent that belongs to a letter is one character with it.
   if (!/\p{M}/u.test(latin) && /^[A-Za-z]*$/.test(latin.normalize('NFD').replaceAll(/\p{M}/gu, ''))) return true;
   return OF_ONE_SCRIPT.some((script) => script.test(letters));
-}
-
-/** Letters and digits that look the same, each before what it is taken for. */
-const LOOKS: ReadonlyMap<string, string> = new Map(
-  (
-    'аa еe оo рp сc уy хx іi їi јj ѕs һh ԁd ԛq ԝw АA ВB ЕE КK МM НH ОO РP СC ТT УY ХX ІI ЇI ЈJ ЅS ԚQ ԜW ' +
-    'ӏl ѵv αa γy ηn ιi κk νv οo ρp υu χx ωw ΑA ΒB ΕE ΖZ ΗH ΙI ΚK ΜM ΝN ΟO ΡP ΤT ΥY ΧX օo հh սu ոn ցg'
-  )
-    .split(' ')
-    .map(([one = '', other = '']) => [one, other]),
-);
-
-/** Whether two names are taken for one another at a glance, in whatever scripts they are. */
-export function looksLike(one: string, other: string): boolean {
-  return lookOf(one) === lookOf(other);
-}
-
-function lookOf(name: string): string {
-  const latin = Array.from(name.normalize('NFKC'), (letter) => LOOKS.get(letter) ?? letter).join('');
-  return latin
-    .replaceAll(/[I1]/g, 'l')
-    .replaceAll('0', 'o')
-    .replaceAll('rn', 'm')
-    .replaceAll('vv', 'w')
-    .trim()
-    .replaceAll(/\s+/g, ' ')
-    .toLowerCase();
 }

@@ -3,7 +3,8 @@ import { isSamePerson } from '../access/same-person.ts';
 import type { Random } from '../clock.ts';
 import { noProposal, type PeopleRecord, type StoredUser, userField } from '../ledger/people/people.ts';
 import { changePeople, type Decision } from './change.ts';
-import { looksLike, requireName } from './names.ts';
+import { looksLike } from './look-alikes.ts';
+import { requireName } from './names.ts';
 import { type SignedIn, type SignInDeps, tellRefused } from './sign-in.ts';
 import { USERS_MAX } from './users.ts';
 

@@ -19,7 +19,8 @@ import {
   type Proposed,
   type ProposedSecret,
 } from './change.ts';
-import { looksLike, requireName } from './names.ts';
+import { looksLike } from './look-alikes.ts';
+import { requireName } from './names.ts';
 import type { Passwords } from './password.ts';
 
 /** More would be a slip; all of them are read at each change. */

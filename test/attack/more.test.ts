@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { looksLike, requireName } from '../../src/people/names.ts';
+import { looksLike } from '../../src/people/look-alikes.ts';
+import { requireName } from '../../src/people/names.ts';
 import { writeReport } from '../../src/runs/after/report.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { recordRun } from '../runs/recorded-run.ts';
