@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type CheckedFile, checkPayoutFile } from '../../src/intake/check-file.ts';
 import { parseTemplate } from '../../src/intake/template/file.ts';
+import { HOSTILE_ARCHIVES } from './bombs.ts';
+import type { Budget } from './budget.ts';
 import { HOSTILE_CSV_FILES } from './csv-files.ts';
 import { HOSTILE_MESSAGES } from './messages.ts';
 import { HOSTILE_WORKBOOKS } from './workbooks.ts';
@@ -13,14 +15,8 @@ export interface HostileFile {
   readonly name: string;
   readonly make: () => Buffer;
   readonly code: string;
+  /** What a reader may take for it, beside the seconds that the size of any file explains. A reader that takes more dies, and the file is refused with another code. */
   readonly budget: Budget;
-}
-
-/** What a reader may take for it; one that takes more dies, and the file is refused with another code. */
-export interface Budget {
-  /** Beside those that the size of any file explains. */
-  readonly seconds: number;
-  readonly mebibytes: number;
 }
 
 /** Of each of these files, until one needs another: half a gibibyte and a minute is what any file may take (src/intake/limits.ts). */
@@ -29,6 +25,7 @@ export const BUDGET: Budget = { seconds: 10, mebibytes: 160 };
 export const HOSTILE_FILES: readonly HostileFile[] = [
   ...HOSTILE_CSV_FILES.map(([what, make, code]) => ({ what, name: 'hostile.csv', make, code })),
   ...HOSTILE_WORKBOOKS.map(([what, make, code]) => ({ what, name: 'hostile.xlsx', make, code })),
+  ...HOSTILE_ARCHIVES.map(([what, name, make, code]) => ({ what, name, make, code })),
   ...HOSTILE_MESSAGES.map(([what, make]) => ({ what, name: 'hostile.xml', make, code: 'E_MESSAGE' })),
 ].map((file) => ({ ...file, budget: BUDGET }));
 

@@ -6,7 +6,8 @@ import { readStatement } from '../../src/intake/statement/read-statement.ts';
 import { readStatementTemplate } from '../../src/intake/statement/template.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { camtXml } from '../intake/camt-message.ts';
-import { BUDGET, type Budget, limitsOf } from './files.ts';
+import type { Budget } from './budget.ts';
+import { BUDGET, limitsOf } from './files.ts';
 
 /** A statement that is made to take memory or time, and what is said of it. */
 interface HostileStatement {

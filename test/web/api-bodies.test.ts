@@ -8,7 +8,6 @@ import { configured, openApiRig } from './api-rig.ts';
 
 const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency\n';
 const BENEFICIARY = '3f0c7a52-6b1d-4c8e-9a34-5d2e8b7f1c60';
-const DEEP = 20_000;
 
 let server: TestRedis;
 beforeAll(async () => {
@@ -46,12 +45,6 @@ describe('a body', () => {
     { what: 'that is no JSON', body: '{"reason":', headers: json, status: 400 },
     { what: 'that is no object', body: '["x"]', headers: json, status: 400 },
     { what: 'that is empty', body: '', headers: json, status: 400 },
-    {
-      what: 'that is deeper than anybody needs',
-      body: `{"reason":${'['.repeat(DEEP)}${']'.repeat(DEEP)}}`,
-      headers: json,
-      status: 400,
-    },
     { what: 'that lacks a member', body: '{}', headers: json, status: 400 },
     { what: 'whose member would break a history', body: '{"reason":"a|b"}', headers: json, status: 400 },
     { what: 'whose member is of another kind', body: '{"reason":1}', headers: json, status: 400 },
@@ -69,7 +62,6 @@ describe('a body', () => {
     },
     { what: 'that is a payout file', body: 'reason\nx\n', headers: { 'content-type': 'text/csv' }, status: 415 },
     { what: 'of no type', body: Buffer.from('{"reason":"x"}'), headers: {}, status: 415 },
-    { what: 'that is too large', body: `{"reason":"${'x'.repeat(70_000)}"}`, headers: json, status: 413 },
   ])('$what is refused, and nothing is done', async ({ body, headers, status }) => {
     const { key, app } = await openRig();
     const answer = await key.call('POST', '/halt', { body, headers });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
-import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { fastify } from 'fastify';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
@@ -9,6 +9,7 @@ import { WEB_LIMITS, type WebLimits } from '../../src/web/limits/limits.ts';
 import { limitBodies } from '../../src/web/limits/slow-bodies.ts';
 import { Problem } from '../../src/web/problem.ts';
 import type { Person } from '../../src/web/web.ts';
+import { addresses, openSilent, openStranger } from '../hostile/sockets.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 const PATIENCE = { timeout: 60_000 };
@@ -77,31 +78,12 @@ async function openSmall(limits: Partial<WebLimits>, { proxies = [] }: { proxies
     await new Promise<number>((resolve) => {
       web.server.getConnections((_error, open) => resolve(open));
     });
-  /** This many connections that say nothing, as fast as they are taken, from these addresses in turn. */
-  const flood = async (sockets: number, addresses: readonly string[] = ['127.0.0.1']): Promise<void> => {
-    const opened = Array.from({ length: sockets }, (_, at) => {
-      const localAddress = addresses[at % addresses.length] ?? '';
-      const socket = connectTcp({ port, host: '127.0.0.1', localAddress }).on('error', () => {});
-      onTestFinished(() => void socket.destroy());
-      return socket;
-    });
-    await Promise.all(opened.map(async (socket) => await once(socket, 'connect').catch(() => {})));
+  return {
+    connect,
+    count,
+    flood: async (sockets: number, from?: readonly string[]) => await openSilent(port, sockets, from),
+    open: async () => await openStranger(port),
   };
-  return { connect, count, flood, open: () => openSlow(port) };
-}
-
-/** A connection over which a text is sent as it is. */
-async function openSlow(port: number) {
-  const socket: Socket = connectTcp(port, '127.0.0.1');
-  onTestFinished(() => void socket.destroy());
-  let text = '';
-  socket.on('data', (data) => {
-    text += data.toString('latin1');
-  });
-  socket.on('error', () => {});
-  const closed = once(socket, 'close');
-  await once(socket, 'connect');
-  return { socket, answer: () => text, isOpen: () => !socket.destroyed, closed };
 }
 
 test('a stranger over one connection too many is told so; who has signed in is answered, and stays connected', async () => {
@@ -162,11 +144,11 @@ describe('strangers who are too many', () => {
 
   test('from many addresses, none of which has too many, give way at once to the next one when the server is full', async () => {
     const { connect, count, flood } = await openSmall({ connectionsMax: 100, strangerMsMin: 60_000 });
-    const addresses = Array.from({ length: 26 }, (_, at) => `127.0.1.${at + 1}`);
+    const from = addresses(26);
     const anna = connect();
     expect((await anna.ask('/runs', SIGNED_IN)).statusCode).toBe(200);
     for (let wave = 0; wave < 5; wave++) {
-      await flood(addresses.length * 20, addresses);
+      await flood(from.length * 20, from);
       expect((await connect('127.0.0.2').ask('/healthz')).statusCode).toBe(204);
       expect((await connect('127.0.0.2').ask('/runs')).statusCode).toBe(200);
       expect((await connect('127.0.0.2').ask('/runs', SIGNED_IN)).statusCode).toBe(200);

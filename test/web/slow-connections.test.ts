@@ -1,9 +1,7 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
-import { connect as connectTls } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WEB_LIMITS, type WebLimits } from '../../src/web/limits/limits.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
+import { openStranger } from '../hostile/sockets.ts';
 import { selfSigned } from '../service/certificates.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
@@ -23,20 +21,7 @@ async function openRig(limits: Partial<WebLimits>, isEncrypted: boolean) {
   const settings = isEncrypted ? { tls: { certificate, key } } : {};
   const rig = await openWebRig(server.url, { settings, deps: () => ({ limits }) });
   const port = Number(new URL(rig.base).port);
-  const open = async (isShaken = isEncrypted) => {
-    const socket = isShaken
-      ? connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
-      : connect(port, '127.0.0.1');
-    onTestFinished(() => void socket.destroy());
-    let text = '';
-    socket.on('data', (data: Buffer) => {
-      text += data.toString('latin1');
-    });
-    socket.on('error', () => {});
-    const closed = once(socket, 'close');
-    await once(socket, isShaken ? 'secureConnect' : 'connect');
-    return { socket, closed, answer: () => text };
-  };
+  const open = async (isShaken = isEncrypted) => await openStranger(port, { isShaken });
   return { ...rig, host: `127.0.0.1:${port}`, open };
 }
 

@@ -4,7 +4,7 @@ import { acceptFactor, offerFactor, ownFactor, readOffer, renewRecoveryCodes } f
 import { awaitedName } from '../../people/sessions.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { readForm } from '../parts/read-form.ts';
+import { readForm, readNoFields } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
 import { keepSession, readSession, SESSION_COOKIE, sessionIdOf } from '../session.ts';
 import type { Web, WebDeps } from '../web.ts';
@@ -23,7 +23,6 @@ const proof = z.strictObject({
   typed: z.string().min(1, 'must not be empty').max(4000, 'must have at most 4000 characters'),
 });
 const made = z.strictObject({ credential: z.string().min(1, 'must not be empty') });
-const nothing = z.strictObject({});
 
 /** What people do about their own second factor. A program's key has none. */
 export function addFactorPages(web: Web, deps: WebDeps): void {
@@ -40,6 +39,7 @@ export function addFactorPages(web: Web, deps: WebDeps): void {
 
   web.post(`${PAGE}/begin`, { config: { ...config, provesAnew: true }, schema: fields }, async (request, reply) => {
     requirePerson(request.who);
+    readNoFields(request.body);
     await offerFactor(app, { id: sessionIdOf(request), name: actorOf(request) });
     return await reply.redirect(PAGE, 303);
   });
@@ -60,6 +60,7 @@ export function addFactorPages(web: Web, deps: WebDeps): void {
 
   web.post(`${PAGE}/recovery`, { config: { ...config, provesAnew: true }, schema: fields }, async (request, reply) => {
     requirePerson(request.who);
+    readNoFields(request.body);
     const codes = await renewRecoveryCodes(app, { name: actorOf(request), ip: request.ip });
     if (codes.length === 0) throw new Problem(409, 'You have no second factor.', 'Set one up first.');
     return await sendPage(reply, deps, { title: 'Recovery codes', body: RecoveryCodesPage({ codes }) });
@@ -79,7 +80,7 @@ export function addPasskeyRoutes(web: Web, deps: WebDeps): void {
   // Also for whoever is half signed in.
   const challenge = { config: { act: 'public', page: PAGE }, bodyLimit: 16 * 1024, schema: fields } as const;
   web.post(`${PAGE}/challenge`, challenge, async (request) => {
-    readForm(nothing, request.body);
+    readNoFields(request.body);
     if (request.who !== null) requirePerson(request.who);
     const name = request.who?.name ?? (await awaitedName(app, sessionIdOf(request)));
     const options = name === undefined ? undefined : await passkeyChallenge(app, { name, origin: originOf(request) });
@@ -89,7 +90,7 @@ export function addPasskeyRoutes(web: Web, deps: WebDeps): void {
 
   web.post(`${PAGE}/passkey/begin`, { config: { ...config, provesAnew: true }, schema: fields }, async (request) => {
     requirePerson(request.who);
-    readForm(nothing, request.body);
+    readNoFields(request.body);
     return await newPasskeyOptions(app, { name: actorOf(request), origin: originOf(request) });
   });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { endOtherSessions, endOwnSession, ownSessions } from '../../people/sessions.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { readForm } from '../parts/read-form.ts';
+import { readForm, readNoFields } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
 import { keepSession, sessionIdOf } from '../session.ts';
 import type { Web, WebDeps } from '../web.ts';
@@ -12,7 +12,6 @@ const LIST = '/sessions';
 const config = { act: 'read', page: LIST } as const;
 const fields = { body: z.record(z.string().max(64), z.string().max(1000)) };
 const form = z.strictObject({ session: z.string() });
-const nothing = z.strictObject({});
 
 /** Where somebody is signed in, and how they end it. A program's key has no sessions. */
 export function addSessionPages(web: Web, deps: WebDeps): void {
@@ -32,7 +31,7 @@ export function addSessionPages(web: Web, deps: WebDeps): void {
   });
 
   web.post(`${LIST}/end-others`, { config, schema: fields }, async (request, reply) => {
-    readForm(nothing, request.body);
+    readNoFields(request.body);
     const by = { actor: actorOf(request), ip: request.ip };
     const id = await endOtherSessions(app, { id: sessionIdOf(request), ...by });
     if (id !== undefined) keepSession(reply, id);

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { Refusal } from '../../refusal.ts';
 import { Problem } from '../problem.ts';
 
@@ -40,6 +40,7 @@ export const LABELS: ReadonlyMap<string, string> = new Map([
 const CORRECT = 'Correct it and send it again.';
 /** What a form may have beside its own fields: the token of its session, which one it is of several, a second factor's code. */
 const OF_ALL = new Set(['csrf', 'form', 'code']);
+const nothing = z.strictObject({});
 
 /**
  * The fields of a form as its schema says. Throws a Problem (422) that names the fields as their page does, and what is wrong
@@ -49,6 +50,11 @@ export function readForm<Schema extends z.ZodType>(schema: Schema, fields: unkno
   const parsed = schema.safeParse(ownFields(fields));
   if (parsed.success) return parsed.data;
   throw problemOfForm(parsed.error);
+}
+
+/** For a form that has no fields of its own. Throws a Problem (422) for any. */
+export function readNoFields(fields: unknown): void {
+  readForm(nothing, fields);
 }
 
 /** The Problem (422) of a form whose fields are not as they should be. */

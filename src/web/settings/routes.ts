@@ -4,7 +4,7 @@ import { tableCsv } from '../../report/table-csv.ts';
 import { haltAll } from '../../runs/decide/control.ts';
 import { actorOf } from '../actor.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { readForm } from '../parts/read-form.ts';
+import { readForm, readNoFields } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { adoptSeen, releaseByTwo } from './second-person.ts';
 import { readSections, type Section } from './sections.ts';
@@ -48,6 +48,7 @@ export function addSettingsPages(web: Web, deps: WebDeps): void {
   });
 
   web.post('/release', { config: { act: 'settle', page: PAGE } }, async (request, reply) => {
+    readNoFields(request.body);
     await releaseByTwo(app, actorOf(request));
     return await reply.redirect(`${PAGE}#halt`, 303);
   });

@@ -10,7 +10,7 @@ import { problemsXlsx } from '../../report/xlsx/problems-xlsx.ts';
 import { approvalsNeeded } from '../../runs/decide/approval.ts';
 import { sendDownload, sendTable } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { readForm } from '../parts/read-form.ts';
+import { readForm, readNoFields } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
 import type { Person, Web, WebDeps } from '../web.ts';
 import { costUpload, readCost } from './cost.ts';
@@ -138,6 +138,7 @@ function addUploadActs(web: Web, deps: WebDeps, costing: Costing): void {
 
   web.post('/uploads/:id/cost', { config: { act: 'preview' }, schema: ofUpload }, async (request, reply) => {
     const upload = await findUpload(deps, request);
+    readNoFields(request.body);
     await findReview(deps, upload);
     await costing.stop(upload.id);
     await costUpload(app, upload);
@@ -160,6 +161,7 @@ function addUploadActs(web: Web, deps: WebDeps, costing: Costing): void {
 
   web.post('/uploads/:id/discard', { config: { act: 'submit' }, schema: ofUpload }, async (request, reply) => {
     const upload = await findUpload(deps, request);
+    readNoFields(request.body);
     if (upload.state === 'handed-in') {
       throw new Problem(409, 'This file was handed in and is being recorded.', 'Cancel its run instead.');
     }
