@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { foldedName } from '../access/same-person.ts';
 import type { StoredUser } from '../ledger/people/people.ts';
+import { Refusal } from '../refusal.ts';
 import { changeOwn, type FactorDeps, hashOf, newRecoveryCodes } from './own-factor.ts';
 import { keepSessionThrough, type SessionDeps } from './sessions.ts';
 
@@ -14,6 +15,14 @@ const PASSKEYS_MAX = 20;
 interface Place {
   readonly name: string;
   readonly origin: string;
+}
+
+interface Removed {
+  readonly id: string;
+  readonly name: string;
+  readonly ip: string;
+  readonly passkey: string;
+  readonly mayBeNone: boolean;
 }
 
 const answerSchema = z.strictObject({
@@ -85,6 +94,31 @@ export async function addPasskey(
     });
   });
   return kept === undefined ? undefined : { id: kept, recoveryCodes: isFirst ? codes : [] };
+}
+
+/**
+ * Takes one of somebody's passkeys away. All sessions of its user end but the one of `id`, which goes on under the id that it
+ * gives; undefined for a passkey that is none of theirs, and for a session that is over. Without `mayBeNone` it throws a
+ * Refusal for the last thing that they prove themselves by.
+ */
+export async function removePasskey(
+  deps: FactorDeps & SessionDeps,
+  { id, name, ip, passkey, mayBeNone }: Removed,
+): Promise<string | undefined> {
+  let isDone = false;
+  const kept = await keepSessionThrough(deps, id, async () => {
+    isDone = await changeOwn(deps, { name, ip }, (user) => {
+      const { factor } = user;
+      const passkeys = factor?.passkeys.filter((one) => one.id !== passkey) ?? [];
+      if (factor === null || passkeys.length === factor.passkeys.length) return undefined;
+      const isNone = factor.secret === null && passkeys.length === 0;
+      if (isNone && !mayBeNone)
+        throw new Refusal('This passkey is your only second factor.', 'Set up another one first.');
+      const left = isNone ? null : { ...factor, passkeys };
+      return { user: { ...user, factor: left, epoch: user.epoch + 1 }, action: 'user.passkey-removed' };
+    });
+  });
+  return isDone ? kept : undefined;
 }
 
 /** Whether what came in the place of a code is the answer of a passkey. */

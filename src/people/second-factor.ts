@@ -63,7 +63,7 @@ export interface FactorOffer {
 export interface OwnFactor {
   readonly since: number;
   readonly hasApp: boolean;
-  readonly passkeys: number;
+  readonly passkeys: readonly { readonly id: string; readonly since: number }[];
   readonly recoveryCodesLeft: number;
 }
 
@@ -186,7 +186,12 @@ export async function ownFactor({ ledger }: Pick<FactorDeps, 'ledger'>, name: st
   const { factor = null } = (await ledger.people.user(name)) ?? {};
   if (factor === null) return undefined;
   const { since, secret, passkeys, recovery } = factor;
-  return { since, hasApp: secret !== null, passkeys: passkeys.length, recoveryCodesLeft: recovery.length };
+  return {
+    since,
+    hasApp: secret !== null,
+    passkeys: passkeys.map(({ id, since: added }) => ({ id, since: added })),
+    recoveryCodesLeft: recovery.length,
+  };
 }
 
 /** What is proposed, in words; who confirms it means the same. */

@@ -1,10 +1,11 @@
-import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type StoredUser, userField } from '../../src/ledger/people/people.ts';
-import { passkeyChallenge } from '../../src/people/passkeys.ts';
-import { proveFactor } from '../../src/people/second-factor.ts';
+import { passkeyChallenge, removePasskey } from '../../src/people/passkeys.ts';
+import { ownFactor, proveFactor } from '../../src/people/second-factor.ts';
+import { findSession, renewSession, startSession } from '../../src/people/sessions.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { base64url, givePasskey, type Passkey, sha256 } from './passkey.ts';
 import { addWithPassword, IP, type PeopleRig, peopleRig } from './people-rig.ts';
 
 const ORIGIN = 'https://payrun.example.com';
@@ -22,32 +23,6 @@ beforeEach(async () => {
   await addWithPassword(rig, 'anna', 'admin');
 });
 
-const text = (buffer: Buffer): string => buffer.toString('base64url');
-const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest();
-
-interface Passkey {
-  readonly id: string;
-  readonly key: KeyObject;
-}
-
-/** Gives anna a passkey, as if a browser had made it. */
-async function givePasskey(): Promise<Passkey> {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
-  // The public key of ES256 in the form of COSE (RFC 9053, section 7.1.1).
-  const head = [Buffer.from('a5010203262001215820', 'hex'), Buffer.from('225820', 'hex')] as const;
-  const cose = Buffer.concat([head[0], Buffer.from(x, 'base64url'), head[1], Buffer.from(y, 'base64url')]);
-  const id = text(Buffer.from('passkey-of-anna'));
-  const { version, users } = await rig.ledger.people.read();
-  const [anna] = users;
-  if (anna === undefined) throw new Error('there is no anna');
-  const passkeys = [{ id, publicKey: text(cose), counter: 4, since: 1 }];
-  const user: StoredUser = { ...anna, factor: { secret: null, recovery: [], since: 1, passkeys } };
-  const act = { actor: 'anna', action: 'user.passkey-added', target: 'user anna', details: {} };
-  await rig.ledger.people.change({ version, act, fields: userField(user) });
-  return { id, key: privateKey };
-}
-
 interface Answered {
   readonly challenge: string;
   readonly origin?: string;
@@ -64,9 +39,9 @@ function answerOf({ id, key }: Passkey, { challenge, origin = ORIGIN, host, coun
   const signature = sign('sha256', Buffer.concat([authenticatorData, sha256(clientData)]), key);
   return JSON.stringify({
     id,
-    clientDataJSON: text(clientData),
-    authenticatorData: text(authenticatorData),
-    signature: text(signature),
+    clientDataJSON: base64url(clientData),
+    authenticatorData: base64url(authenticatorData),
+    signature: base64url(signature),
   });
 }
 
@@ -81,7 +56,7 @@ const prove = async (code: string): Promise<string> =>
 
 describe('the answer of a passkey', () => {
   test('proves its user once, and is on the audit log', async () => {
-    const passkey = await givePasskey();
+    const passkey = await givePasskey(rig.ledger, 'anna');
     const answer = answerOf(passkey, { challenge: await challenged() });
     expect(await prove(answer)).toBe('proven');
     expect(await prove(answer)).toBe('refused');
@@ -94,13 +69,13 @@ describe('the answer of a passkey', () => {
     ['is one for another host', { host: 'example.com' }],
     ['counts no further than was seen', { count: 4 }],
   ])('is refused when it %s', async (_, answered) => {
-    const passkey = await givePasskey();
+    const passkey = await givePasskey(rig.ledger, 'anna');
     expect(await prove(answerOf(passkey, { challenge: await challenged(), ...answered }))).toBe('refused');
     expect(await prove(answerOf(passkey, { challenge: await challenged() }))).toBe('proven');
   });
 
   test('is refused to a challenge that was not the last, by another key, and as anything else', async () => {
-    const passkey = await givePasskey();
+    const passkey = await givePasskey(rig.ledger, 'anna');
     const first = await challenged();
     await challenged();
     expect(await prove(answerOf(passkey, { challenge: first }))).toBe('refused');
@@ -114,7 +89,37 @@ describe('the answer of a passkey', () => {
 
   test('is asked of nobody who has none, and a code of six digits is none', async () => {
     expect(await passkeyChallenge(rig, { name: 'anna', origin: ORIGIN })).toBeUndefined();
-    await givePasskey();
+    await givePasskey(rig.ledger, 'anna');
     expect(await prove('123456')).toBe('refused');
+  });
+});
+
+/** A session of anna, who has given her second factor in it. */
+const session = async (): Promise<string> => (await renewSession(rig, await startSession(rig, 'anna'))) ?? '';
+const remove = async (id: string, passkey: string, mayBeNone = false) =>
+  await removePasskey(rig, { id, name: 'anna', ip: IP, passkey, mayBeNone });
+
+describe('a passkey that its user takes away', () => {
+  test('proves nobody any more, ends the other sessions, and is on the audit log; the other one goes on', async () => {
+    const [lost, kept] = [await givePasskey(rig.ledger, 'anna', 'lost'), await givePasskey(rig.ledger, 'anna', 'kept')];
+    const [own, other] = [await session(), await session()];
+    const id = (await remove(own, lost.id)) ?? '';
+    expect(await findSession(rig, id)).toMatchObject({ name: 'anna', hasFactor: true });
+    expect([await findSession(rig, own), await findSession(rig, other)]).toEqual([undefined, undefined]);
+    expect(await ownFactor(rig, 'anna')).toMatchObject({ passkeys: [{ id: kept.id }] });
+    expect(await prove(answerOf(lost, { challenge: await challenged() }))).toBe('refused');
+    expect(await prove(answerOf(kept, { challenge: await challenged() }))).toBe('proven');
+    expect(await rig.acts('user.passkey-removed')).toMatchObject([{ actor: 'anna', target: 'user anna' }]);
+    expect(await remove(id, lost.id)).toBeUndefined();
+  });
+
+  test('is not the last thing that they have where a second factor is required', async () => {
+    const { id: passkey } = await givePasskey(rig.ledger, 'anna');
+    const own = await session();
+    await expect(remove(own, passkey)).rejects.toThrow('your only second factor');
+    expect(await ownFactor(rig, 'anna')).toMatchObject({ passkeys: [{ id: passkey }] });
+    const id = (await remove(own, passkey, true)) ?? '';
+    expect(await ownFactor(rig, 'anna')).toBeUndefined();
+    expect(await findSession(rig, id)).toMatchObject({ name: 'anna', hasFactor: false });
   });
 });

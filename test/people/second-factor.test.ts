@@ -95,7 +95,7 @@ describe('setting up an authenticator app', () => {
     expect(await ownFactor(rig, 'anna')).toEqual({
       since: now() - MINUTE_MS,
       hasApp: true,
-      passkeys: 0,
+      passkeys: [],
       recoveryCodesLeft: 10,
     });
     expect((await listUsers(rig)).users).toMatchObject([{ name: 'anna', hasFactor: true }]);

@@ -27,6 +27,7 @@ export const ACTS: Readonly<Record<Route, Act | 'public'>> = {
   'POST /second-factor/begin': 'read',
   'POST /second-factor/challenge': 'public',
   'POST /second-factor/passkey': 'read',
+  'POST /second-factor/passkey/remove': 'read',
   'POST /second-factor/passkey/begin': 'read',
   'POST /second-factor/prove': 'read',
   'POST /second-factor/recovery': 'read',

@@ -21,6 +21,7 @@ const COUNTERPARTS: Readonly<Record<string, readonly string[] | null>> = {
   'POST /second-factor/challenge': null,
   'POST /second-factor/passkey': null,
   'POST /second-factor/passkey/begin': null,
+  'POST /second-factor/passkey/remove': null,
   'POST /second-factor/prove': null,
   'POST /second-factor/recovery': null,
   'POST /sign-in/second-factor': null,

@@ -289,6 +289,7 @@ const OF_FACTORS: readonly Route[] = [
   'POST /second-factor/challenge',
   'POST /second-factor/passkey',
   'POST /second-factor/passkey/begin',
+  'POST /second-factor/passkey/remove',
   'POST /second-factor/prove',
   'POST /second-factor/recovery',
   'POST /sign-in/second-factor',

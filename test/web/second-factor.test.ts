@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Role } from '../../src/access/roles.ts';
 import type { WebSettings } from '../../src/config/web.ts';
+import { ownFactor } from '../../src/people/second-factor.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { codeAt, wrongCodeAt } from '../people/authenticator.ts';
+import { givePasskey } from '../people/passkey.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openWebRig, PASSWORD, type Visitor } from './rig.ts';
@@ -262,6 +264,42 @@ describe('what needs a second person', () => {
       await ada.get('/users');
       const answer = await ada.post('/users/role', { name: 'ada', role: 'admin' });
       expect([secondFactor, answer.status]).toEqual([secondFactor, status]);
+      await fill(rig);
+      const carl = await rig.person('carl', 'checker');
+      const approved = await carl.post('/runs/held/approve', { sha256: SHA256, digest: SHA256 });
+      expect([secondFactor, approved.text.includes('This needs a second factor')]).toEqual([
+        secondFactor,
+        secondFactor === 'required',
+      ]);
+    }
+  });
+});
+
+describe('a passkey', () => {
+  test('is taken away by its user, who gives the second factor again, and is the last one only where none is required', async () => {
+    for (const [secondFactor, status] of [
+      ['optional', 303],
+      ['required', 409],
+    ] as const) {
+      const path = '/second-factor/passkey/remove';
+      const rig = await openRig({ secondFactor });
+      const dora = await rig.person('dora', 'checker');
+      const last = await givePasskey(rig.app.ledger, 'dora');
+      await dora.get('/second-factor');
+      expect([secondFactor, (await dora.post(path, { passkey: last.id })).status]).toEqual([secondFactor, status]);
+
+      const { one, secret } = await rig.withFactor('carl', 'checker');
+      const { id } = await givePasskey(rig.app.ledger, 'carl');
+      const page = await one.get('/second-factor');
+      expect(page.text).toContain(`name="passkey" value="${id}"`);
+      rig.pass(5 * MINUTE_MS);
+      const asked = await one.post(path, { passkey: id, form: id });
+      expect([asked.status, asked.text.includes('name="code"')]).toEqual([403, true]);
+      expect((await one.post(path, { passkey: id, code: codeAt(secret, rig.now()) })).status).toBe(303);
+      expect(await ownFactor(rig.app, 'carl')).toMatchObject({ hasApp: true, passkeys: [] });
+      await one.get('/second-factor');
+      const gone = await one.post(path, { passkey: id });
+      expect([gone.status, gone.text.includes('is none of yours')]).toEqual([409, true]);
     }
   });
 });

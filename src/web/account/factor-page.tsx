@@ -1,7 +1,9 @@
 import { encode } from 'uqr';
 import type { FactorOffer, OwnFactor } from '../../people/second-factor.ts';
+import { Confirm } from '../parts/confirm.tsx';
 import { Field } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
+import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 
 interface FactorProps {
@@ -46,14 +48,29 @@ export function FactorPage({ factor, offer }: FactorProps) {
 }
 
 function Present({ since, hasApp, passkeys, recoveryCodesLeft }: OwnFactor) {
-  const keys = passkeys === 1 ? 'a passkey' : `${passkeys} passkeys`;
-  const things = [...(hasApp ? ['an authenticator app'] : []), ...(passkeys > 0 ? [keys] : [])].join(' and ');
+  const keys = passkeys.length === 1 ? 'a passkey' : `${passkeys.length} passkeys`;
+  const things = [...(hasApp ? ['an authenticator app'] : []), ...(passkeys.length > 0 ? [keys] : [])].join(' and ');
   return (
     <>
       <p>
         You have {things} since <Time at={since} />, and {recoveryCodesLeft} recovery codes that were not used. Lost all
         of them? Two admins can take them away.
       </p>
+      {passkeys.length === 0 ? null : (
+        <Table caption="Your passkeys" columns={['Passkey', 'Added', 'Remove']}>
+          {passkeys.map(({ id, since: added }, at) => (
+            <tr key={id}>
+              <th scope="row">{at + 1}</th>
+              <td>
+                <Time at={added} />
+              </td>
+              <td>
+                <Remove id={id} whom={`passkey ${at + 1}`} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
       <Form action="/second-factor/recovery">
         <button type="submit" class="btn">
           Make ten new recovery codes
@@ -73,6 +90,15 @@ function Present({ since, hasApp, passkeys, recoveryCodesLeft }: OwnFactor) {
         </button>
       </Form>
     </>
+  );
+}
+
+function Remove({ id, whom }: { id: string; whom: string }) {
+  const question = 'It lets you in no more. You stay signed in here, and nowhere else.';
+  return (
+    <Confirm action="/second-factor/passkey/remove" name={id} words="Remove" whom={whom} question={question}>
+      <input type="hidden" name="passkey" value={id} />
+    </Confirm>
   );
 }
 

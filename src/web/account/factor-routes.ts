@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addPasskey, newPasskeyOptions, passkeyChallenge } from '../../people/passkeys.ts';
+import { addPasskey, newPasskeyOptions, passkeyChallenge, removePasskey } from '../../people/passkeys.ts';
 import { acceptFactor, offerFactor, ownFactor, readOffer, renewRecoveryCodes } from '../../people/second-factor.ts';
 import { awaitedName } from '../../people/sessions.ts';
 import { actorOf } from '../actor.ts';
@@ -23,6 +23,7 @@ const proof = z.strictObject({
   typed: z.string().min(1, 'must not be empty').max(4000, 'must have at most 4000 characters'),
 });
 const made = z.strictObject({ credential: z.string().min(1, 'must not be empty') });
+const removed = z.strictObject({ passkey: z.string().min(1, 'must not be empty') });
 
 /** What people do about their own second factor. A program's key has none. */
 export function addFactorPages(web: Web, deps: WebDeps): void {
@@ -106,6 +107,18 @@ export function addPasskeyRoutes(web: Web, deps: WebDeps): void {
     request.who = await readSession(request, deps);
     const body = RecoveryCodesPage({ codes: added.recoveryCodes });
     return await sendPage(reply, deps, { title: 'Recovery codes', body });
+  });
+
+  const remove = { config: { ...config, provesAnew: true }, schema: fields } as const;
+  web.post(`${PAGE}/passkey/remove`, remove, async (request, reply) => {
+    requirePerson(request.who);
+    const { passkey } = readForm(removed, request.body);
+    const asked = { id: sessionIdOf(request), name: actorOf(request), ip: request.ip };
+    const mayBeNone = deps.settings.secondFactor === 'optional';
+    const id = await removePasskey(app, { ...asked, passkey, mayBeNone });
+    if (id === undefined) throw new Problem(409, 'This passkey is none of yours any more.', 'Look at the list again.');
+    keepSession(reply, id);
+    return await reply.redirect(PAGE, 303);
   });
 }
 
