@@ -245,6 +245,7 @@ describe('a source file', () => {
     ['fetch', /(?<![\w.])fetch\(/, /^$/],
     ['the terminal', /\bconsole\.|\bprocess\.std(?:out|err)\b/, /^src\/cli\//],
     ['the end of the process', /\bprocess\.exit(?:Code)?\b/, /^src\/cli\//],
+    ['a shell', /(?<![\w.])(?:exec|execSync|eval)\(|\bshell:\s*true|\bnew Function\(/, /^$/],
     ['an exit code', /\bEXIT\.|\bexit code\b|\(exit \d/, /^src\/cli\//],
     // Before there is a user, the command line is the only door.
     [

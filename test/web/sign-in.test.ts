@@ -8,6 +8,7 @@ import { addUser, changeRole, disableUser } from '../../src/people/users.ts';
 import { ownPath } from '../../src/web/people/own-path.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { formsOf } from './page-html.ts';
 import { openWebRig, PASSWORD, type Visitor } from './rig.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -88,6 +89,23 @@ describe('signing in', () => {
     ['/runs\r\nset-cookie: x=y', '/runsset-cookie:%20x=y'],
   ])('after which %j is the path %j', (text, path) => {
     expect(ownPath(text)).toBe(path);
+  });
+
+  test('hides a password while it is typed, and lets a manager of passwords fill it in', async () => {
+    const { person, visitor } = await openWebRig(server.url);
+    for (const [path, one] of [
+      ['/sign-in', visitor()],
+      ['/password', await person('anna', 'viewer')],
+    ] as const) {
+      const fields = formsOf((await one.get(path)).text).flatMap((form) => form.fields);
+      const secrets = fields.filter(({ name }) => /password|repeated/i.test(name));
+      expect([path, secrets.length > 0]).toEqual([path, true]);
+      for (const { type, attributes } of secrets) {
+        expect(type).toBe('password');
+        expect(attributes['autocomplete']).toMatch(/^(?:current|new)-password$/);
+      }
+    }
+    expect((await visitor().get('/static/payrun.js')).text).not.toContain('paste');
   });
 
   test('never adopts an id that the browser brought', async () => {
