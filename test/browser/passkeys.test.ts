@@ -80,6 +80,17 @@ describe.runIf(hasBrowser())('a passkey', () => {
     await page.getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByText('This code is not right').first().waitFor();
   });
+
+  test('goes when its user removes it', async () => {
+    const { page, strays } = await openPerson('dora', 'checker');
+    await addPasskey(page);
+    await page.goto('/second-factor');
+    await page.getByRole('table', { name: 'Your passkeys' }).waitFor();
+    await page.locator('summary', { hasText: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Remove passkey 1' }).click();
+    await page.getByText('You have none.').waitFor();
+    expect(strays).toEqual([]);
+  });
 });
 
 interface Person extends Visitor {
