@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { openBox, payouts } from '../inbox/rig.ts';
 import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openApiRig } from '../web/api-rig.ts';
 import { openWebRig } from '../web/rig.ts';
 import { HOSTILE_FILES, type HostileFile } from './files.ts';
@@ -73,6 +74,21 @@ const DOORS = {
     const { code, stdout, stderr } = await processes.run(words, { cwd });
     expect({ code, stderr }).toMatchObject({ code: 3 });
     return { told: stdout + stderr, longestMs: 0 };
+  },
+  async 'an inbox'(file: HostileFile, bytes: Buffer) {
+    const box = openBox();
+    onTestFinished(() => box.remove());
+    await box.source.prepare();
+    box.drop(file.name, bytes);
+    box.drop('sound.csv', payouts('A'));
+    const cwd = processes.folder();
+    writeFileSync(join(cwd, TEMPLATE_FILE), JSON.stringify(TEMPLATE));
+    const words = ['inbox', box.path, '--sandbox', '--once', '--with-worker', '--template', TEMPLATE_FILE];
+    const env = { REDIS_URL: server.url, PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(cwd, 'data') };
+    const { code, stderr } = await processes.run(words, { cwd, env });
+    expect({ code, stderr }).toMatchObject({ code: 3 });
+    expect(box.names('reports')).toContain('sound.csv.report.json');
+    return { told: JSON.stringify(box.nack(file.name)), longestMs: 0 };
   },
 };
 
