@@ -120,7 +120,16 @@ function readReport(output: string, said: string): JsonReport {
 }
 
 /** Tests in which processes of payrun's own run what is compiled: rows of the matrix, and what hands a file in, which a reader reads. */
-const COMPILED = ['test/faults/', 'test/runs/stops-after', 'test/runs/cancelled-rows', 'test/runs/start-clock'];
+const COMPILED = [
+  'test/faults/',
+  'test/runs/cancelled-rows',
+  'test/runs/found-after-all',
+  'test/runs/frozen-approval',
+  'test/runs/paused-and-forgotten',
+  'test/runs/stages',
+  'test/runs/start-clock',
+  'test/runs/stops-',
+];
 
 /** Every run has the same seed. For tests that do not need the compiled source it is left out. */
 function environment(files: readonly string[]): NodeJS.ProcessEnv {
