@@ -3,25 +3,24 @@ import { type CheckedFile, checkPayoutSource } from '../../src/intake/check-file
 import { LEFT_OUT_ELEMENTS } from '../../src/intake/pain001/elements.ts';
 import { parseTemplate } from '../../src/intake/template/file.ts';
 import { messageXml, paymentXml, transferXml } from './payment-message.ts';
-import { VERSION_03_MESSAGES } from './payment-messages.ts';
+import { VERSION_03_MESSAGES, VERSION_09_MESSAGES } from './payment-messages.ts';
 import { sourceOf, UUID } from './payout-text.ts';
 
 const ISO = 'urn:iso:std:iso:20022:tech:xsd:';
 
-const parsed = parseTemplate(
-  JSON.stringify({
-    name: 'test',
-    pain001: {
-      creditorBy: 'creditorAccount',
-      beneficiaries: { DE89370400440532013000: UUID },
-      leaveOut: LEFT_OUT_ELEMENTS,
-    },
-  }),
-);
-if (Array.isArray(parsed)) throw new Error(parsed.join('\n'));
-const template = parsed;
-
-function check(xml: string): Promise<CheckedFile> {
+function check(xml: string, more: object = {}): Promise<CheckedFile> {
+  const template = parseTemplate(
+    JSON.stringify({
+      name: 'test',
+      ...more,
+      pain001: {
+        creditorBy: 'creditorAccount',
+        beneficiaries: { DE89370400440532013000: UUID },
+        leaveOut: LEFT_OUT_ELEMENTS,
+      },
+    }),
+  );
+  if (Array.isArray(template)) throw new Error(template.join('\n'));
   return checkPayoutSource({ ...sourceOf(xml, 512), name: 'test.xml' }, { template });
 }
 
@@ -51,8 +50,13 @@ describe('a payment message of version', () => {
     expect(problems.map(({ code }) => code)).toEqual(isTaken ? [] : ['E_ELEMENT']);
   });
 
-  test.each(VERSION_03_MESSAGES)('03 as %s writes it is read whole', async (_writer, xml) => {
-    const checked = await check(xml);
+  test.each([
+    ...VERSION_03_MESSAGES.map(([writer, xml]) => ({ words: `03 as ${writer}`, xml })),
+    ...VERSION_09_MESSAGES.map(([writer, xml]) => ({ words: `09 as ${writer}`, xml })),
+  ])('$words writes it is read whole', async ({ xml }) => {
+    // Banks know the currency of the debtor's account, so many messages leave it out.
+    const hasCurrency = /<DbtrAcct>.*?<Ccy>/s.test(xml);
+    const checked = await check(xml, hasCurrency ? {} : { fixed: { sourceCurrency: 'EUR' } });
     expect(checked.problems).toEqual([]);
     expect(checked).toMatchObject({ rows: 2, valid: 2, totals: [{ minor: 35_050n }] });
   });

@@ -194,7 +194,12 @@ describe('a payment message', () => {
     // The marks of the template are for tables; a comma in the message is none of the standard's.
     const comma = fromDebtor('EUR').replace('12.34', '12,34');
     expect(codesOf(await checkMessage(comma, own))).toEqual([['E_AMOUNT', 2, 'Betrag']]);
-    expect(codesOf(await checkMessage(fromDebtor('')))).toEqual([['E_CURRENCY', 2, 'sourceCurrency']]);
+    const without = await checkMessage(fromDebtor(''));
+    expect(codesOf(without)).toEqual([['E_CURRENCY', 2, 'sourceCurrency']]);
+    expect(without.problems[0]).toMatchObject({
+      message: "The currency is missing: the message does not tell that of the debtor's account.",
+      remedy: 'Name it in the template, such as "fixed": {"sourceCurrency": "EUR"}, or in the message (DbtrAcct/Ccy).',
+    });
   });
 
   test('lets a template leave out what only a bank can do, each by its name', async () => {

@@ -42,13 +42,13 @@ export function transferRecord(
   texts: Texts,
   { line, template, faults }: { line: number; template: Template; faults: readonly CellFault[] },
 ): FileRecord {
-  const { reference, amount, debtorCurrency, purpose, ownPurpose } = READ;
+  const { reference, amount, purpose, ownPurpose } = READ;
   const cells: Record<(typeof COLUMNS)[number], Cell> = {
     reference: referenceCell(texts.get(reference) ?? ''),
     beneficiaryIdentityId: beneficiaryCell(texts, template.creditors),
     amount: amountCell(texts.get(amount) ?? '', template),
     amountType: { text: 'DESTINATION_AMOUNT' },
-    sourceCurrency: { text: texts.get(debtorCurrency) ?? '' },
+    sourceCurrency: debtorCell(texts, template),
     destinationCurrency: currencyCell(texts),
     purposeCode: { text: texts.get(purpose) ?? texts.get(ownPurpose) ?? '' },
   };
@@ -102,6 +102,16 @@ function unknownCreditor(
 ): Cell {
   const shown = copyText === '' ? {} : { copyText };
   return { text, fault: { code: 'E_BENEFICIARY', facts: { found }, remedy, ...shown } };
+}
+
+/** Banks know the currency of the debtor's account, so many messages leave it out. */
+function debtorCell(texts: Texts, { fixed }: Template): Cell {
+  const text = texts.get(READ.debtorCurrency) ?? '';
+  if (text !== '' || fixed.has('sourceCurrency')) return { text };
+  const found = "is missing: the message does not tell that of the debtor's account";
+  const remedy =
+    'Name it in the template, such as "fixed": {"sourceCurrency": "EUR"}, or in the message (DbtrAcct/Ccy).';
+  return { text, fault: { code: 'E_CURRENCY', facts: { found }, remedy } };
 }
 
 function currencyCell(texts: Texts): Cell {
