@@ -12,7 +12,7 @@ import { foreseeEnd, foreseeLate, isSending, type LateRun, lateRun } from '../sr
 interface CutOffDeps {
   readonly app: {
     readonly config: Pick<Config, 'calendars' | 'ratePerSecond' | 'ratePerSecondMin'>;
-    readonly ledger: Pick<Ledger, 'runs' | 'state'>;
+    readonly ledger: Pick<Ledger, 'runs' | 'state' | 'outages'>;
     readonly notifier: Pick<Notifier, 'announceLate'>;
     readonly clock: Clock;
     readonly log: Log;
@@ -54,19 +54,19 @@ export interface Ending {
   readonly missed: string | null;
 }
 
-/** When a run will have been sent; null where neither rate is known, or nothing waits. */
+/** When a run will have been sent; null where neither rate is known, nothing waits, or nothing of it moves now. */
 export async function endingOf(app: Foresight, run: Run): Promise<Ending | null> {
-  if (!isSending(run)) return null;
   const nowMs = app.clock.now();
-  const { perSecond: shared, runs } = await foresee(app);
   const measured = notedRateOf(run, nowMs);
+  if (!isSending(run) || measured === 0 || (await app.ledger.outages.read()).length > 0) return null;
+  const { perSecond: shared, runs } = await foresee(app);
   const atShared = shared === undefined ? 0 : foreseeEnd(run, runs, { perSecond: shared, nowMs });
-  const atMeasured = measured === 0 ? 0 : nowMs + (run.counts.ready * 1000) / measured;
+  const atMeasured = measured === null ? 0 : nowMs + (run.counts.ready * 1000) / measured;
   const at = Math.ceil(Math.max(atShared, atMeasured));
   if (at === 0) return null;
   const isMeasured = atMeasured > atShared;
   const missed = lateRun(run, { calendars: app.config.calendars, nowMs, endsAt: at })?.words ?? null;
-  return { at, perSecond: isMeasured ? measured : (shared ?? measured), isMeasured, missed };
+  return { at, perSecond: (isMeasured ? measured : shared) ?? 0, isMeasured, missed };
 }
 
 /** As JSON. */

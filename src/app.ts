@@ -24,6 +24,7 @@ import type { AtCrashPoint } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
 import { connectRedis, type RedisAddress } from './redis/connect.ts';
 import { type DurabilityFinding, readDurability, requireDurability } from './redis/durability.ts';
+import { openFaultLog } from './redis/loss.ts';
 import { requirePassword } from './redis/open-redis.ts';
 import { hadPrivateRedis } from './redis/private-place.ts';
 import { openPrivateRedis } from './redis/private-redis.ts';
@@ -199,19 +200,20 @@ interface Ground {
 }
 
 async function openGround(options: AppOptions<Jobs>, closing: Release[]): Promise<Ground> {
-  const { config, random, log, readOnly = false } = options;
+  const { config, random, readOnly = false } = options;
   const mayBeNone = config.redisUrl === undefined && !makesLedger(options) && !hadPrivateRedis(config.dataDir);
   if (mayBeNone && !existsSync(config.dataDir)) throw refuseNoLedger(options);
   const folder = await openDataDir(config.dataDir, { random, ...diskRules(options) });
   // Before a Redis is started that nobody asked for.
   if (mayBeNone && folder.instance === '') throw refuseNoLedger(options);
   const address = await openAddress(options, closing);
+  const onError = openFaultLog(options);
   const connect = async (kind: 'commands' | 'arming' | 'jobs'): Promise<Redis> => {
     const redis = await connectRedis(address, {
       name: 'payrun',
       kind,
       ...(kind === 'arming' ? { commandTimeoutMs: config.armDeadlineMs } : {}),
-      onError: (error) => log.warn('the connection to Redis has a fault', { error }),
+      onError,
     });
     closing.push(async () => redis.disconnect());
     return redis;

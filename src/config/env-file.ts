@@ -80,7 +80,10 @@ function isOurDefault(): boolean {
     if (codeOf(error) === 'ENOENT') return false;
     throw error;
   }
-  throw refuseFile(ENV_FILE_DEFAULT, 'it belongs to another user');
+  throw refuseFile(
+    ENV_FILE_DEFAULT,
+    'it belongs to another user: start payrun as that user, or give it to this one with chown',
+  );
 }
 
 function refuseFile(path: string, problem: string): Refusal {

@@ -1,3 +1,7 @@
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import { codeOf } from '../refusal.ts';
+
 /** What a server says that cannot work now, or no longer lets us in. */
 const REPLY =
   /^(LOADING|MISCONF|OOM|READONLY|MASTERDOWN|NOPERM|NOAUTH|WRONGPASS|NOREPLICAS|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|BUSY) /;
@@ -10,4 +14,21 @@ export function isRedisLoss(error: unknown): error is Error {
   const { name, message } = error;
   if (name === 'MaxRetriesPerRequestError') return true;
   return name === 'ReplyError' ? REPLY.test(message) : CLIENT.test(message);
+}
+
+/** How often the same fault of the connections stands in the log while it lasts. */
+const LOGGED_AGAIN_MS = 60_000;
+
+/** Logs faults of the connections to Redis: they try again all the time, so the same one only now and then. */
+export function openFaultLog({ log, clock }: { log: Log; clock: Pick<Clock, 'monotonic'> }): (error: Error) => void {
+  const logged = new Map<string, number>();
+  return (error) => {
+    const kind = codeOf(error) ?? error.message;
+    const now = clock.monotonic();
+    const before = logged.get(kind);
+    if (before !== undefined && now - before < LOGGED_AGAIN_MS) return;
+    logged.clear();
+    logged.set(kind, now);
+    log.warn('the connection to Redis has a fault', { error });
+  };
 }

@@ -113,10 +113,11 @@ export function steadyRateOf(samples: readonly Sample[]): number {
 /** Notes that are older tell nothing of now: nobody sweeps any more, or the run is not being paid. */
 const NOTED_MS_MAX = 15_000;
 
-/** Rows a second of a run by what the sweeper noted lately; 0 where that is not known, or none moved. */
-export function notedRateOf({ samples }: Pick<Run, 'samples'>, nowMs: number): number {
-  const last = samples.at(-1);
-  return last === undefined || Math.abs(nowMs - last.atMs) > NOTED_MS_MAX ? 0 : steadyRateOf(samples);
+/** Rows a second of a run by what the sweeper noted lately, 0 where none moved; null where that is not known. */
+export function notedRateOf({ samples }: Pick<Run, 'samples'>, nowMs: number): number | null {
+  const [first, last] = [samples[0], samples.at(-1)];
+  if (first === undefined || last === undefined || Math.abs(nowMs - last.atMs) > NOTED_MS_MAX) return null;
+  return last.atMs - first.atMs < RATE_SPAN_MS_MIN ? null : steadyRateOf(samples);
 }
 
 /** Rows a second between the first and the last sample; null when they tell nothing yet. */

@@ -125,6 +125,8 @@ test('a service that is killed in mid-run is told by worker, watch and status wi
   for (const stderr of said) expectTold(stderr, name);
   expect(status.stderr).toMatch(new RegExp(`^${name} does not answer since .* ${WORK}$`, 'm'));
   expect(said[0]).toMatch(new RegExp(`^${name} answers again after`, 'm'));
+  expect(said[1].match(/does not answer since/g)).toHaveLength(1);
+  expect(status.stderr).not.toContain('Ends about');
 });
 
 test('a Redis that is killed is told by worker and watch with what was sent and what waits, and both go on by themselves', async () => {

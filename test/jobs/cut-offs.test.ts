@@ -92,7 +92,6 @@ describe('the end of a run that is being paid', () => {
     { words: 'is foreseen from the shared rate where that is slower', shared: 0.5, pace: measured, perSecond: 0.5 },
     { words: 'goes by no measure that is too short', shared: 2, pace: `${NOW - 2000}:0 ${NOW}:9`, perSecond: 2 },
     { words: 'goes by no old measure', shared: 2, pace: `${NOW - 60_000}:0 ${NOW - 40_000}:1`, perSecond: 2 },
-    { words: 'goes by no measure of nothing', shared: 2, pace: `${NOW - 8000}:7 ${NOW}:7`, perSecond: 2 },
   ])('$words', async ({ shared, pace, perSecond }) => {
     const ending = await end(shared, pace);
     expect(ending).toMatchObject({
@@ -110,8 +109,12 @@ describe('the end of a run that is being paid', () => {
     );
   });
 
-  test('is not told where neither rate is known', async () => {
+  test('is not told where neither rate is known, while nothing moves, nor while something is away', async () => {
     expect(await end(undefined, '')).toBeNull();
+    expect(await end(2, `${NOW - 8000}:7 ${NOW}:7`)).toBeNull();
+    expect(await end(2, measured)).not.toBeNull();
+    await desk.ledger.outages.note([{ what: 'service', name: 'The service', since: NOW }]);
+    expect(await end(2, measured)).toBeNull();
   });
 
   test('is measured by what the sweeper notes, which forgets what is old', async () => {

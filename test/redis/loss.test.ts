@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../src/log.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
-import { isRedisLoss } from '../../src/redis/loss.ts';
+import { isRedisLoss, openFaultLog } from '../../src/redis/loss.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 
 let server: TestRedis;
@@ -69,4 +70,19 @@ test('a wrong command, or a fault of another kind, is no loss of Redis', async (
   ]) {
     expect(isRedisLoss(other)).toBe(false);
   }
+});
+
+test('the same fault of the connections is logged once a minute, another one at once', () => {
+  let now = 0;
+  const said: unknown[] = [];
+  const fault = openFaultLog({
+    clock: { monotonic: () => now },
+    log: { ...silentLog, warn: (_message, fields) => said.push(fields?.['error']) },
+  });
+  const [refused, reset] = ['ECONNREFUSED', 'ECONNRESET'].map((code) => Object.assign(new Error(code), { code }));
+  for (const error of [reset, refused, refused, refused]) if (error !== undefined) fault(error);
+  expect(said).toEqual([reset, refused]);
+  now = 60_000;
+  for (const error of [refused, refused]) if (error !== undefined) fault(error);
+  expect(said).toEqual([reset, refused, refused]);
 });

@@ -76,14 +76,13 @@ async function watch(app: App, runId: string, options: Watching): Promise<ExitCo
 
 /** Says what workers see to be away, once for each outage that begins. */
 function openOutageTelling(app: App, progress: () => string): () => Promise<void> {
-  const told = new Set<string>();
+  let told = new Set<string>();
   return async () => {
-    for (const outage of await app.ledger.outages.read()) {
-      const key = `${outage.what} ${outage.since}`;
-      if (told.has(key)) continue;
-      told.add(key);
-      say(outageText(outage, { now: app.clock.now(), work: progress() }));
+    const seen = await app.ledger.outages.read();
+    for (const outage of seen) {
+      if (!told.has(outage.what)) say(outageText(outage, { now: app.clock.now(), work: progress() }));
     }
+    told = new Set(seen.map(({ what }) => what));
   };
 }
 
