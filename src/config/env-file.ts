@@ -16,7 +16,7 @@ type Variables = Record<string, string>;
 /**
  * Puts the settings of the file at `path` into the environment of this process, without it those of `payrun.env` in the
  * working folder if that is there. What the environment has already, under the name or as NAME_FILE, stays. Throws a
- * Refusal for a file that cannot be read, that others may read, or with a line that is not NAME=value.
+ * Refusal for a file that cannot be read, that others may read, or with a line that is not NAME=value or sets a name again.
  */
 export function loadEnvFile(path: string | undefined, environment: NodeJS.ProcessEnv): void {
   for (const [name, value] of Object.entries(readEnvFile(path))) {
@@ -30,13 +30,23 @@ export function readEnvFile(path: string | undefined): EnvironmentVariables {
   const file = path ?? ENV_FILE_DEFAULT;
   const read = readSecretFile(file);
   if ('problem' in read) throw refuseFile(file, read.problem.replace('the file that it names', 'it'));
-  const wrong = read.text.split('\n').findIndex((line) => !isLine(line.trim()));
-  if (wrong >= 0) throw refuseFile(file, `line ${wrong + 1} is not NAME=value`);
+  requireLines(file, read.text.split('\n'));
   const variables: Variables = {};
   for (const [name, value] of Object.entries(parseEnv(read.text))) {
     if (OWN_NAME.test(name) && value !== undefined) variables[name] = value;
   }
   return variables;
+}
+
+/** Throws a Refusal for a line that is none, and for a setting that another line would undo unseen. */
+function requireLines(file: string, lines: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const [at, line] of lines.entries()) {
+    if (!isLine(line.trim())) throw refuseFile(file, `line ${at + 1} is not NAME=value`);
+    const [, name = ''] = /^(?:export\s+)?([A-Z_0-9]+)=/.exec(line.trim()) ?? [];
+    if (OWN_NAME.test(name) && seen.has(name)) throw refuseFile(file, `line ${at + 1} sets ${name} again`);
+    seen.add(name);
+  }
 }
 
 /** Whether a line is empty, a comment, or NAME=value, where a value that begins with a quotation mark ends with it. */

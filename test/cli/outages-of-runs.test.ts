@@ -150,3 +150,18 @@ test('a Redis that is killed is told by worker and watch with what was sent and 
     expect(stderr).toContain('answers again after');
   }
 });
+
+test('a worker whose data directory others have to note, after a host was lost, says how that one is given up', async () => {
+  const at = desk(redis.url);
+  const { cwd, env, looking } = at;
+  const runId = await submitted(at);
+  const lost = processes.start(['worker'], { cwd, env });
+  const watching = processes.start(['watch', runId], { cwd, env: looking });
+  await inTheMiddle(watching);
+  for (const one of [lost, watching]) one.kill('SIGKILL');
+  await Promise.all([lost.ended, watching.ended]);
+  const worker = processes.start(['worker'], { cwd, env: { ...env, PAYRUN_DATA_DIR: join(cwd, 'other') } });
+  await worker.said('"payrun write-off ID"');
+  worker.kill('SIGTERM');
+  expect((await worker.ended).stderr).toContain('Nothing is paid from here before a worker has run on each of 1 more');
+});

@@ -96,6 +96,11 @@ describe('settings in a file', () => {
     ],
     ['with a line that is no setting', { text: `${LINES}PAYRUN_RATE 7\n`, mode: 0o600 }, /line 10 is not NAME=value/],
     ['with a quote that is not closed', { text: "PAYRUN_TENANT_ID='acme\n", mode: 0o600 }, /line 1 is not NAME=value/],
+    [
+      'with a setting twice',
+      { text: `PAYRUN_RATE=7\n# faster\nexport PAYRUN_RATE=70\n`, mode: 0o600 },
+      /line 3 sets PAYRUN_RATE again/,
+    ],
     ['with a setting that there is not', { text: 'PAYRUN_RAT=7\n', mode: 0o600 }, /PAYRUN_RAT: no such setting/],
   ])('a file %s is refused', async (_what, { text, mode }, says) => {
     write('payrun.env', text, mode);

@@ -94,7 +94,8 @@ async function workUntil(
 function tellMissing(missing: readonly string[]): void {
   say(
     `Nothing is paid from here before a worker has run on each of ${missing.length} more data directories ` +
-      `(${missing.join(', ')}): they compare their intent logs after a restart of Redis, and take note of new directories.`,
+      `(${missing.join(', ')}): they compare their intent logs after a restart of Redis, and take note of new directories. ` +
+      'Two people give up one that does not come back: "payrun write-off ID".',
   );
 }
 
