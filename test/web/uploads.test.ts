@@ -176,6 +176,18 @@ describe('an uploaded file', () => {
     expect(onDisk(app).filter((name) => name.includes('/'))).toEqual([`${idOf(address)}/upload.json`]);
   });
 
+  test('has the balance beside what it needs on its review and where its run is approved, if that may be asked for', async () => {
+    const env = { ...configured({ approval: { mode: 'on' } }), PAYRUN_BALANCES: 'on' };
+    const { person } = await openWebRig(server.url, { env });
+    const [anna, carl] = [await person('anna', 'maker'), await person('carl', 'checker')];
+    const address = await upload(anna, formOf(payoutFile(2, '900000.00')));
+    await anna.post(`${address}/cost`);
+    const line = /<p class="problem">needs USD 1,80[0-9,.]+; balance USD 1,000,000\.00: short by 80[0-9,.]+<\/p>/;
+    await expect.poll(async () => (await anna.get(address)).text).toMatch(line);
+    const run = (await anna.post(`${address}/hand-in`)).headers.get('location') ?? '';
+    await expect.poll(async () => (await carl.get(`${run}/approve`)).text).toMatch(line);
+  });
+
   test('whose content is a run already says which, and is not recorded again', async () => {
     const { person, app } = await openWebRig(server.url);
     const anna = await person('anna', 'maker');
