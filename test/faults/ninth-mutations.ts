@@ -58,7 +58,11 @@ export const NINTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'whoever gives a time notes the clock that it goes by',
-    edits: replaced('src/ledger/scripts/prelude.ts', 'if at - seen > ${STEP_MS_MIN} then', 'if false then'),
+    edits: replaced(
+      'src/ledger/scripts/prelude.ts',
+      "if f[1] and at - tonumber(f[2] or '0') > ${STEP_MS_MIN} then",
+      'if false then',
+    ),
     caughtBy: named(
       'test/ledger/clock-step.test.ts',
       'a clock of Redis that steps back by an hour keeps nothing waiting either when nobody looked at the clock while it was ahead',

@@ -93,9 +93,9 @@ describe('opening a ledger', () => {
   });
 
   test('is refused for a ledger of a newer payrun, and nothing is written', async () => {
-    await desk.redis.hset(desk.keys.head, 'schema', 6);
+    await desk.redis.hset(desk.keys.head, 'schema', 7);
     const before = await dumpOf(desk);
-    expect((await refusalOf(desk.ledger.state.open(claimOf()))).message).toMatch(/newer payrun \(layout 6/);
+    expect((await refusalOf(desk.ledger.state.open(claimOf()))).message).toMatch(/newer payrun \(layout 7/);
     expect(await dumpOf(desk)).toEqual(before);
   });
 

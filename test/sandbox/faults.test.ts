@@ -283,6 +283,7 @@ describe('switches', () => {
       tokenTest: 0,
       quotes: 1,
       identities: 0,
+      balances: 0,
       payments: 1,
       payment: 1,
     });

@@ -35,7 +35,7 @@ export function openPurging(redis: Redis, { prefix }: LedgerKeys): Purging {
         if (record instanceof Error) throw record;
         const state = record?.state ?? 'refused';
         const isFree = state !== 'refused' && FREE_STATES.includes(state);
-        const values = ['q', 'pid'].map((name) => record?.values.get(name) ?? '');
+        const values = ['q', 'pid', 'cf'].map((name) => record?.values.get(name) ?? '');
         return [rows[index]?.line ?? 0, ...values, (isFree && rows[index]?.referenceHash) || ''];
       });
       await runScript(redis, scripts.rows, { prefix, args: [runId, block, ...args] });

@@ -39,7 +39,7 @@ return stepped
 
 /** Nothing waits any more for a time of the clock before it stepped back. KEYS[1] prefix */
 export const FORGET_STEP = `${LUA_PRELUDE}
-redis.call('HSET', HEAD, 'clockSeen', text(now()))
+if redis.call('EXISTS', HEAD) == 1 then redis.call('HSET', HEAD, 'clockSeen', text(now())) end
 return 1
 `;
 

@@ -28,8 +28,8 @@ end
 
 -- Whoever gives a time to something that waits notes the clock that it goes by: a step back shows then, though nobody looked before.
 local function noteClock(at)
-  local seen = tonumber(redis.call('HGET', HEAD, 'clockSeen') or '0')
-  if at - seen > ${STEP_MS_MIN} then redis.call('HSET', HEAD, 'clockSeen', text(at)) end
+  local f = redis.call('HMGET', HEAD, 'instance', 'clockSeen')
+  if f[1] and at - tonumber(f[2] or '0') > ${STEP_MS_MIN} then redis.call('HSET', HEAD, 'clockSeen', text(at)) end
   return at
 end
 

@@ -34,8 +34,8 @@ return 'purging'
  * Removes records of one block of a run that is being purged, with their quotes. The reference of a payout that was paid stays
  * remembered, as a hash; one that is free again is forgotten, unless a host was lost since, or the season is closed.
  *
- * KEYS[1] prefix; ARGV[1] run id; ARGV[2] block; ARGV[3...] of each record its line, quote, payment and the hash of its reference
- *         if that is free, each '' for none
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] block; ARGV[3...] of each record its line, quote, payment, the credentials of both, and
+ *         the hash of its reference if that is free, each '' for none
  */
 export const PURGE_ROWS = `${LUA_PRELUDE}
 local run = ARGV[1]
@@ -54,12 +54,13 @@ end
 
 -- A host that was lost since, or is not back yet, may have paid anew what was free.
 local mayBePaid = redis.call('HEXISTS', runKey(run), 'atLoss') == 1 or redis.call('HGET', HEAD, 'season') ~= serverNow()
-for i = 3, #ARGV, 4 do
+for i = 3, #ARGV, 5 do
   local id = run .. '-' .. ARGV[i]
   for _, quote in ipairs({ ARGV[i + 1], ARGV[i + 2] }) do
     if quote ~= '' and redis.call('HGET', quotesKey(quote), quote) == id then redis.call('HDEL', quotesKey(quote), quote) end
+    if quote ~= '' and ARGV[i + 3] ~= '' then redis.call('LREM', knownPaymentsKey(ARGV[i + 3]), 0, quote) end
   end
-  local hash = ARGV[i + 3]
+  local hash = ARGV[i + 4]
   if hash ~= '' and not mayBePaid then giveFree(hash, id) end
 end
 redis.call('UNLINK', rowsKey(run, ARGV[2]))
