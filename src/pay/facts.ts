@@ -164,7 +164,8 @@ export function logFields(payout: Payout): { payout: string } {
 
 /** Writes to the intent log, before Redis, which may go back in time, that the service said yes to a quote. */
 export async function noteAnswer(deps: PayDeps, payout: Payout, line: AnswerLine): Promise<void> {
-  await deps.intents.noteAnswer(line).catch((error: unknown) => {
+  const referenceHash = hashReference(payout.row.reference);
+  await deps.intents.noteAnswer({ ...line, referenceHash }).catch((error: unknown) => {
     deps.log.warn('the intent log lacks an answer of the service', { ...logFields(payout), error });
   });
 }

@@ -71,12 +71,15 @@ async function missingMove(
   if (payout.credentials !== deps.service.fingerprint) return {};
   if (payout.notFoundAt === null) return { values: { notFoundAt: now } };
   const isLong = now - payout.notFoundAt > GRACES_MISSING_MAX * deps.rules.quoteGraceMs;
-  if (!isLong || !(await deps.canary.sings(payout.paymentId ?? undefined))) return {};
+  const song = isLong && (await deps.canary.sings(payout.paymentId ?? undefined));
+  if (!song) return {};
   const reason = `the service made the payment ${payout.paymentId} and does not know it any more`;
   return {
     to: 'held',
     reason: 'E_PAYMENT_GONE',
     dueMs: LOOK_DAILY_MS,
+    // The only one that is known goes on being asked for: a gateway may hide it as well.
+    isPaymentGone: song === 'payment',
     values: { reasonCode: 'E_PAYMENT_GONE', reason, notFoundAt: null, seen2xx: true },
   };
 }

@@ -43,7 +43,7 @@ export const NINTH_MUTATIONS: readonly Mutation[] = [
     guard: 'a payment that was made is known from then on',
     edits: replaced(
       'src/ledger/payouts/decide-move.ts',
-      "return isGone ? [] : [['known', credentials, paymentId]];",
+      "return isMade && !isOneOf(PAYMENT_STATES, record.state) ? [['known', credentials, paymentId]] : [];",
       'return [];',
     ),
     caughtBy: named(

@@ -30,7 +30,8 @@ test('payments that the service forgot do not take the place of those that it mu
     reason: 'the service does not know it any more',
     seen2xx: true,
   } as const;
-  for (const line of [3, 4, 5, 6]) await movePayout(ledger, { runId, line }, { to: 'held', values });
+  for (const line of [3, 4, 5, 6])
+    await movePayout(ledger, { runId, line }, { to: 'held', values, isPaymentGone: true });
   const shown = lines.at(-1)?.p;
   expect(await ledger.payouts.knownPayments(credentials)).toEqual([shown]);
   // As after each restart of Redis: the intent log has a yes of the service for each of them.

@@ -34,20 +34,24 @@ function canaryOf({ known = [], payment = GATEWAY, token = GATEWAY, identities =
 describe('a "not found" counts', () => {
   test('while one of the payments that are known to exist is found', async () => {
     const { canary, asked } = canaryOf({ known: ['forgotten', KNOWN], payment: answered(200, PAYMENT) });
-    expect(await canary.sings()).toBe(true);
+    expect(await canary.sings()).toBe('payment');
     expect(asked).toEqual(['forgotten', KNOWN]);
   });
 
   test('by what was asked after it came: those who ask meanwhile share the next answer', async () => {
     const { canary, asked } = canaryOf({ known: [KNOWN], payment: answered(200, PAYMENT) });
-    expect(await Promise.all([canary.sings(), canary.sings(), canary.sings()])).toEqual([true, true, true]);
+    expect(await Promise.all([canary.sings(), canary.sings(), canary.sings()])).toEqual([
+      'payment',
+      'payment',
+      'payment',
+    ]);
     expect(asked).toEqual([KNOWN, KNOWN]);
   });
 
   test('of a payment itself where the others are found, or there is no other', async () => {
     const identities = answered(200, { data: [] });
     const { canary, asked } = canaryOf({ known: [KNOWN], token: answered(200, {}), identities });
-    expect(await canary.sings(KNOWN)).toBe(true);
+    expect(await canary.sings(KNOWN)).toBe('rest');
     expect(asked).toEqual([]);
     expect(await canary.sings('another')).toBe(false);
   });
@@ -56,7 +60,7 @@ describe('a "not found" counts', () => {
     ['lists identities', answered(200, { data: [] })],
     ['knows none, in its own words', answered(404, errors('USR_103'))],
   ])('where no payment is known, while the service tests the token and %s', async (_what, identities) => {
-    expect(await canaryOf({ token: answered(200, {}), identities }).canary.sings()).toBe(true);
+    expect(await canaryOf({ token: answered(200, {}), identities }).canary.sings()).toBe('rest');
   });
 });
 

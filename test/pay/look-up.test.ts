@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
+import type { Song } from '../../src/pay/look-up/canary.ts';
 import type { Answering, ReceivedRequest } from '../support/answering-server.ts';
 import { GAP_MS, GRACE_MS, openRig, type PayRig, type ProcessOptions } from '../support/pay-rig.ts';
 import { ageStep, changeStored } from '../support/records.ts';
@@ -196,8 +197,8 @@ describe('a not-found', () => {
   });
 
   test.each(['first', 'second'])('counts not as the %s while a payment that exists is not found', async (which) => {
-    const sings = which === 'first' ? [false, true] : [true, false];
-    const canary = { sings: async () => sings.shift() ?? true };
+    const songs: Song[] = which === 'first' ? [false, 'payment'] : ['payment', false];
+    const canary = { sings: async (): Promise<Song> => songs.shift() ?? 'payment' };
     const { rig, deps } = await openUnknown({ canary });
     await rig.passTime(60_000);
     await lookMany(rig, deps, 2);

@@ -188,6 +188,11 @@ const OPS: Readonly<Record<string, (at: At, first: string, second: string) => Sa
     store.references.set(hash, [id]);
     return undefined;
   },
+  refback({ store, id }, hash) {
+    const found = claimantsOf(store, hash);
+    if (!found.includes(id)) store.references.set(hash, [id, ...found]);
+    return undefined;
+  },
   refnx({ store, id }, hash) {
     if (!store.references.has(hash)) store.references.set(hash, [id]);
     return undefined;

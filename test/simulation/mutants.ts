@@ -183,7 +183,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a "not found" counts while payments that exist are not found',
-    mutation: { canary: { sings: async () => true } },
+    mutation: { canary: { sings: async () => 'payment' } },
     plan: { ...LIED_TO, lie: 'the words of the service' },
   },
   {

@@ -252,6 +252,7 @@ function openRecovery({ setting, ask, change }: Line): Partial<Recovery> {
     knownAs: async (id) => ({ id, isSameFile: true }),
     stopAhead: async () => {},
     forgetStop: async () => {},
+    isStoppedAhead: async () => false,
     stopsAhead: async () => new Map(),
   };
 }

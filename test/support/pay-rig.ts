@@ -312,7 +312,7 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
     blockList: openKnownBlockList(ledger),
     intents,
     service,
-    canary: options.canary ?? { sings: async () => true },
+    canary: options.canary ?? { sings: async () => 'payment' },
     pace: openPace(ledger.state, clock, { what: 'pay', perSecond: undefined }),
     quoteLead: openQuoteLead(),
     trackPace: openPace(ledger.state, clock, { what: 'track', perSecond: undefined }),

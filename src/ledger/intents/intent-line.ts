@@ -36,6 +36,8 @@ export interface AnswerLine {
   readonly paymentId: string | null;
   /** People named the payment, and nothing ties it to our request: it says nothing of the service. */
   readonly isNamed?: true | undefined;
+  /** Of the payout, which takes it back where it had come to nothing. */
+  readonly referenceHash?: string | undefined;
 }
 
 export type LogLine = IntentLine | AnswerLine;
@@ -49,6 +51,7 @@ const answer = z.strictObject({
   quoteId: z.string().min(1),
   paymentId: z.string().min(1).nullable(),
   isNamed: z.literal(true).optional(),
+  referenceHash: z.string().optional(),
 });
 const intent = z.strictObject({
   runId: z.string().min(1),

@@ -106,6 +106,8 @@ export interface PayoutMove extends PayoutPlace {
   readonly sawHolder?: { readonly id: string; readonly state: string };
   /** Its reference, as a hash: the payout takes it back where it came to nothing before, and is found after all. */
   readonly referenceHash?: string;
+  /** The service does not show its payment any more, though it shows another one. */
+  readonly isPaymentGone?: boolean;
   /** A quote that a breach shows to be spent, for a payout that has none any more. */
   readonly spentQuoteId?: string;
   readonly actor: string;

@@ -186,7 +186,7 @@ function step(
   if (isLetGo(record, to)) values.delete('gu');
   if (SETTLED.has(to)) values.set('st', COMMIT_TIME);
   const operations = [...checks(record, move, to), ...sees(record, holder), ...claims(move), ['changes'] as const];
-  operations.push(...effects(record, move, to), ...knownPayment({ ...record, values }, to));
+  operations.push(...effects(record, move, to), ...knownPayment(record, move, { to, values }));
   if (isUncounted(record, move, to)) operations.push(['uncount', ...takeCounted(values)]);
   return {
     runId,
@@ -221,7 +221,7 @@ function checks(record: StoredPayout, move: PayoutMove, to: PayoutState): Operat
 function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Operation[] {
   const all: Operation[] = [...quoteEffects(record, move), ...(isLetGo(record, to) ? letGo(record, move) : [])];
   const isFoundAfterAll = isOneOf(FREE_STATES, record.state) && !isOneOf(FREE_STATES, to);
-  if (isFoundAfterAll && move.referenceHash !== undefined) all.push(['ref', move.referenceHash]);
+  if (isFoundAfterAll && move.referenceHash !== undefined) all.push(['refback', move.referenceHash]);
   const beneficiary = record.values.get('ben');
   if (to === 'accepted' && beneficiary !== undefined) all.push(['paid', beneficiaryHash(beneficiary)]);
   if (to === 'ready') all.push(['slice', Math.ceil(typeof move.dueMs === 'number' ? move.dueMs : 0)]);
@@ -231,14 +231,21 @@ function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Opera
   return all;
 }
 
-/** A payment that the service has from now on is one that it must show (architecture.md, rule 8), until it has forgotten it. */
-function knownPayment({ state, values }: StoredPayout, to: PayoutState): Operation[] {
+/**
+ * A payment that the service has from now on is one that it must show (architecture.md, rule 8), until it shows another one instead, or
+ * people settle that it forgot it.
+ */
+function knownPayment(
+  record: StoredPayout,
+  move: PayoutMove,
+  { to, values }: { to: PayoutState; values: ReadonlyMap<string, string> },
+): Operation[] {
   const [credentials, paymentId] = [values.get('cf'), values.get('pid') ?? values.get('q')];
   const isMade = isOneOf(PAYMENT_STATES, to);
-  if (credentials === undefined || paymentId === undefined || isMade === isOneOf(PAYMENT_STATES, state)) return [];
-  const isGone = values.get('rc') === 'E_PAYMENT_GONE';
-  if (isMade) return isGone ? [] : [['known', credentials, paymentId]];
-  return isGone ? [['gone', credentials, paymentId]] : [];
+  if (credentials === undefined || paymentId === undefined) return [];
+  const isSettledAsGone = record.state === 'held' && record.values.get('rc') === 'E_PAYMENT_GONE' && to !== 'accepted';
+  if (isSettledAsGone || move.isPaymentGone === true) return [['gone', credentials, paymentId]];
+  return isMade && !isOneOf(PAYMENT_STATES, record.state) ? [['known', credentials, paymentId]] : [];
 }
 
 function isOneOf(states: readonly PayoutState[], state: RowState): boolean {

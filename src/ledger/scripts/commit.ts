@@ -157,6 +157,13 @@ local OPS = {
   dead = { 1, function(item, id) redis.call('RPUSH', deadKey(item.run), item.line .. ' ' .. id) end },
   counter = { 0, function(item) item.number = redis.call('HINCRBY', HEAD, 'armings', 1) end },
   ref = { 1, function(item, hash) redis.call('HSET', referencesKey(hash), hash, item.id) end },
+  -- A payout that was found after all has its reference again, beside whoever was given it meanwhile.
+  refback = { 1, function(item, hash)
+    local found = redis.call('HGET', referencesKey(hash), hash) or ''
+    if not string.find(' ' .. found .. ' ', ' ' .. item.id .. ' ', 1, true) then
+      redis.call('HSET', referencesKey(hash), hash, found == '' and item.id or item.id .. ' ' .. found)
+    end
+  end },
   refnx = { 1, function(item, hash) redis.call('HSETNX', referencesKey(hash), hash, item.id) end },
   likely = { 3, function(item, period, hash, ms)
     local key = likelyKey(period, hash)

@@ -17,7 +17,7 @@ export const CLAIMANTS_MAX = 8;
  * ARGV[4] JSON array of { r run, l line, s file's SHA-256, n content hash or '', h hash of the reference, q quote, x expiry or
  *         '', k attempt, c arming counter, o owner, t time armed, d its day as run ids begin, f credentials, m what it counted as for the limits or nil:
  *         { d day, b beneficiary, s `CURRENCY MINOR,…` } }; or, for a request to which the service began to say yes,
- *         { y quote, p payment or '', n true where people named it }
+ *         { y quote, p payment or '', n true where people named it, h hash of the reference }
  * ARGV[5] JSON array of the directories that this one has noted on its disk
  * ARGV[6] the highest arming counter that the caller ever saw
  * ARGV[7] the season as the caller saw it before it read its logs, or ''
@@ -144,7 +144,7 @@ local function noteYes(p, quote, payment)
   set(p, 'z2', 1)
   if payment == '' then return end
   local known = get(p, 'cf') and knownPaymentsKey(get(p, 'cf'))
-  if known then
+  if known and get(p, 'rc') ~= 'E_PAYMENT_GONE' then
     redis.call('LREM', known, 0, payment)
     redis.call('LPUSH', known, payment)
     redis.call('LTRIM', known, 0, ${KNOWN_PAYMENTS_MAX - 1})
@@ -237,6 +237,7 @@ local function holdLeftBehind(p, e)
     set(p, 'q', e.y)
     noteYes(p, e.y, e.p)
   end
+  if e.h then claimReference(e, p) end
   enter(p, 'held', 'breach', at)
   set(p, 'rc', 'E_BREACH')
   set(p, 'rs', 'the service said yes to the quote ' .. e.y .. ', which the payout left behind')
@@ -263,6 +264,7 @@ local function restoreAnswer(e)
   redis.call('HSET', YES, e.y, e.p)
   noteYes(p, e.y, e.p)
   if isRejected then
+    if e.h then claimReference(e, p) end
     enter(p, 'held', 'breach', at)
     set(p, 'rc', 'E_BREACH')
     set(p, 'rs', 'the service said yes to the quote ' .. e.y .. ', whose payment was rejected')

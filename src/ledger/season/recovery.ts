@@ -78,6 +78,8 @@ export interface Recovery {
   }): Promise<void>;
   /** Notes an act that stops a run or a payout which is not known again yet: its rows count as given up when they come. */
   stopAhead(target: string, action: string): Promise<void>;
+  /** Whether people stopped the run, or a row of it, before it was known again. */
+  isStoppedAhead(runId: string): Promise<boolean>;
   /** It was done. */
   forgetStop(target: string): Promise<void>;
   /** What was noted so: the act by its target. */
@@ -144,6 +146,11 @@ export function openRecovery(redis: Redis, keys: LedgerKeys, judge: WordJudge): 
     },
     async forgetStop(target) {
       await redis.hdel(keys.stopsAhead, target);
+    },
+    async isStoppedAhead(runId) {
+      const [targets, fields] = await Promise.all([redis.hkeys(keys.stopsAhead), redis.hkeys(keys.run(runId))]);
+      const isOfRun = (target: string): boolean => target === runId || target.startsWith(`${runId}-`);
+      return targets.some(isOfRun) || fields.some((field) => field.startsWith('gaveUp:'));
     },
     stopsAhead: async () => new Map(Object.entries(await redis.hgetall(keys.stopsAhead))),
     async knownAs(runId) {

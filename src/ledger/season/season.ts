@@ -152,7 +152,7 @@ function refuseDamaged(file: string): Refusal {
 }
 
 function lineArgument(line: LogLine): Record<string, unknown> {
-  if (!isIntent(line)) return { y: line.quoteId, p: line.paymentId ?? '', n: line.isNamed };
+  if (!isIntent(line)) return { y: line.quoteId, p: line.paymentId ?? '', n: line.isNamed, h: line.referenceHash };
   return {
     r: line.runId,
     l: line.line,

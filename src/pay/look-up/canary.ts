@@ -6,13 +6,16 @@ import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
 /** Why a "not found" does not count, for people. */
 export const NO_CANARY = 'it does not show now what it must know, so its "not found" says nothing';
 
+/** What the service shows of what it must know; false: not all of it. */
+export type Song = 'payment' | 'rest' | false;
+
 /** Tells a service that knows no payment from a gateway that answers "not found" to everything. */
 export interface Canary {
   /**
-   * Whether the service shows, after this call, what it must know (architecture.md, rule 8). `except` is a payment that is itself in
-   * doubt. Throws what the ledger throws.
+   * Whether the service shows, after this call, what it must know (architecture.md, rule 8): a payment, or where none is known the
+   * rest. `except` is a payment that is itself in doubt. Throws what the ledger throws.
    */
-  sings(except?: string): Promise<boolean>;
+  sings(except?: string): Promise<Song>;
 }
 
 interface CanaryDeps {
@@ -27,14 +30,14 @@ interface CanaryDeps {
  * "not found" came says nothing of it.
  */
 export function openCanary(deps: CanaryDeps): Canary {
-  let asking: Promise<boolean> | undefined;
-  let next: Promise<boolean> | undefined;
+  let asking: Promise<Song> | undefined;
+  let next: Promise<Song> | undefined;
 
-  async function ask(): Promise<boolean> {
+  async function ask(): Promise<Song> {
     return await askService(deps, await deps.known()).catch(noToken);
   }
 
-  function begin(): Promise<boolean> {
+  function begin(): Promise<Song> {
     asking = ask().finally(() => {
       asking = undefined;
     });
@@ -49,7 +52,7 @@ export function openCanary(deps: CanaryDeps): Canary {
       }
       if (asking === undefined) return await begin();
       next ??= asking
-        .catch(() => false)
+        .catch((): Song => false)
         .then(() => {
           next = undefined;
           return begin();
@@ -59,10 +62,11 @@ export function openCanary(deps: CanaryDeps): Canary {
   };
 }
 
-async function askService({ service }: CanaryDeps, known: readonly string[]): Promise<boolean> {
-  for (const id of known) if (showsPayment(await service.readPayment(id), id)) return true;
+async function askService({ service }: CanaryDeps, known: readonly string[]): Promise<Song> {
+  for (const id of known) if (showsPayment(await service.readPayment(id), id)) return 'payment';
   if (known.length > 0) return false;
-  return isOk(await service.testToken()) && listsIdentities(await service.listIdentities('BENEFICIARY'));
+  const isSound = isOk(await service.testToken()) && listsIdentities(await service.listIdentities('BENEFICIARY'));
+  return isSound && 'rest';
 }
 
 function showsPayment(answer: Answer, id: string): boolean {

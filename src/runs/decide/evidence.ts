@@ -90,22 +90,19 @@ async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly
   const quoteGraceMs = pay.rules.quoteGraceMs + pay.service.clockDifferenceMs();
   let date = now;
   for (const quoteId of quotes) {
-    const paymentId = quoteId === payout.quoteId ? (payout.paymentId ?? quoteId) : quoteId;
+    const paymentId = paymentOf(payout, quoteId);
     const answer = await readPayment(pay, paymentId);
     const exchange = exchangeOf(answer);
     const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
     const facts = { date, quoteGraceMs, words, caveats };
     switch (reading.kind) {
-      case 'other-reference':
-        return {
-          ...facts,
-          contradiction: await otherReference({ ...deps, pay }, payout, { quoteId, exchange, reading }),
-        };
       case 'found':
-        return {
-          ...facts,
-          contradiction: await writeDown({ ...deps, pay }, payout, { quoteId, payment: reading.payment, exchange }),
-        };
+      case 'other-reference': {
+        const contradiction = await contradictionOf({ ...deps, pay }, payout, { quoteId, exchange, reading });
+        if (contradiction !== undefined) return { ...facts, contradiction };
+        caveats.push(`${shownReference(reading.payment, 'another')}: it is another payout's`);
+        break;
+      }
       case 'breach':
         // What is known already halts nothing again.
         if (payout.reasonCode !== 'E_BREACH')
@@ -114,13 +111,18 @@ async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly
       case 'nothing':
         throw refuseSilence(payout, reading.reason);
       case 'not-found':
-        if (!(await pay.canary.sings())) throw refuseSilence(payout, NO_CANARY);
+        if (!(await pay.canary.sings(paymentId))) throw refuseSilence(payout, NO_CANARY);
         // Whichever clock is behind decides: a wrong one may only make people wait.
         date = Math.min(date, reading.date ?? date);
         words.push(foundNothing(quoteId, reading.date));
     }
   }
   return { date, quoteGraceMs, words, caveats };
+}
+
+/** The id under which the payment of one of its quotes would be found. */
+function paymentOf({ quoteId: present, paymentId }: Payout, quoteId: string): string {
+  return quoteId === present && paymentId !== null ? paymentId : quoteId;
 }
 
 /** Why a payment may exist that a look-up does not find. */
@@ -159,18 +161,24 @@ async function writeDown(
   return 'the service has its payment, and that is written down now';
 }
 
-/** People say whose it is; but a quote that was proven dead is paid then, whatever the payment shows. */
-async function otherReference(
+type Shown = Extract<LookUpReading, { kind: 'found' | 'other-reference' }>;
+
+/**
+ * A payment speaks against all but that it was paid. Of one that shows another reference people say whose it is, unless its quote
+ * was proven dead: then that quote is paid, whatever it shows. Undefined for the payment of another payout.
+ */
+async function contradictionOf(
   deps: Pick<EvidenceDeps, 'ledger'> & { readonly pay: PayDeps },
   payout: Payout,
-  {
-    reading,
-    ...found
-  }: { quoteId: string; exchange: string; reading: Extract<LookUpReading, { kind: 'other-reference' }> },
-): Promise<string> {
-  if (found.quoteId === payout.quoteId)
-    return `${shownReference(reading.payment, 'another')}: settle it as paid by that payment`;
-  return await writeDown(deps, payout, { ...found, payment: reading.payment });
+  { reading, ...at }: { quoteId: string; exchange: string; reading: Shown },
+): Promise<string | undefined> {
+  if (reading.kind === 'other-reference') {
+    const holder = await deps.ledger.payouts.holderOf(at.quoteId);
+    if (holder !== undefined && holder !== payoutId(payout)) return undefined;
+    if (at.quoteId === payout.quoteId)
+      return `${shownReference(reading.payment, 'another')}: settle it as paid by that payment`;
+  }
+  return await writeDown(deps, payout, { ...at, payment: reading.payment });
 }
 
 function foundNothing(quoteId: string, date: number | null): string {

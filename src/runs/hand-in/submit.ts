@@ -194,6 +194,7 @@ async function requireFreeRows(deps: SubmitDeps, run: Run): Promise<void> {
   if (run.state === 'cancelled' && !run.isTakenOver) throw refuseCancelled(run);
   if (SENT_STATES.some((state) => run.counts[state] > 0)) throw refuseInterrupted(run);
   await requireSeason(deps);
+  if (await deps.ledger.recovery.isStoppedAhead(run.id)) throw refuseInterrupted(run);
   // A time that is far ahead is of a clock that stepped back since.
   if (run.recordedAt !== null && Math.abs(deps.clock.now() - run.recordedAt) < RECORDING_QUIET_MS)
     throw refuseBusy(run, RECORDING_QUIET_MS);
