@@ -48,3 +48,25 @@ test.each([
     await expect(armPayout(ledger, second, 'quote-second')).rejects.toThrow('was not armed: reference');
   },
 );
+
+test('so does one that people settled as paid, where Redis forgot that', async () => {
+  const { app } = desk;
+  const { ledger } = app;
+  const { id: first } = await desk.submit(FILE);
+  const place = { runId: first, line: 2 };
+  await armPayout(ledger, place, 'quote-first');
+  await movePayout(ledger, place, 'rejected');
+  const note = { ...place, actor: 'test', reason: '' } as const;
+  await ledger.payouts.move({ ...note, values: { rejectionConfirmed: true } });
+  const { id: retry } = await desk.submit(fileOf(1), { name: 'retry.csv' });
+  const second = { runId: retry, line: 2 };
+  const putBack = await desk.copy();
+  const details = { quote: 'quote-first', payment: 'quote-first', reason: 'it is on the statement' };
+  await ledger.audit.append({ actor: 'bob', action: 'payout.paid-confirmed', target: `${first}-2`, details });
+  await putBack();
+  await desk.compares();
+  expect(await payoutAt(ledger, place)).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+  for (const person of ['anna', 'bob']) await releaseHalt({ ledger }, person);
+  await resumeRun(app, retry, { actor: 'anna', reason: '' });
+  await expect(armPayout(ledger, second, 'quote-second')).rejects.toThrow('was not armed: reference');
+});
