@@ -7,6 +7,10 @@ import { FILE, useHandIns } from './hand-in-desk.ts';
 const desk = useHandIns();
 const OTHER_BYTES = FILE.replaceAll('\n', '\r\n');
 
+function killedAtC16(point: string): void {
+  if (point === 'C16') throw new Error('killed');
+}
+
 /** The ledger goes back; two people release it; an hour later other bytes of the rows are handed in. */
 async function takenOverAfter(putBack: () => Promise<void>): Promise<void> {
   const { app } = desk;
@@ -19,10 +23,7 @@ async function takenOverAfter(putBack: () => Promise<void>): Promise<void> {
 
 test('a run that people paused after the copy, in which it was being recorded, is not paid because other bytes of its rows take it over', async () => {
   const { app } = desk;
-  const at = (point: string): void => {
-    if (point === 'C16') throw new Error('killed');
-  };
-  await expect(desk.submit(FILE, { deps: { ...app, at } })).rejects.toThrow('killed');
+  await expect(desk.submit(FILE, { deps: { ...app, at: killedAtC16 } })).rejects.toThrow('killed');
   const putBack = await desk.copy();
   const { id } = await desk.submit(FILE);
   await pauseRun(app, id, { actor: 'anna', reason: 'wrong amounts' });
