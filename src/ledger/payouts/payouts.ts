@@ -26,7 +26,7 @@ export interface Payouts {
   move(move: PayoutMove): Promise<MoveAnswer>;
   /** The id of the payout to which a quote or a payment belongs. */
   holderOf(quoteOrPaymentId: string): Promise<string | undefined>;
-  /** Ids of the latest payments that were made under these credentials (their fingerprint); empty where there was none. */
+  /** Ids of the latest payments under these credentials (their fingerprint): none where there was none, '' for one that was purged. */
   knownPayments(credentials: string): Promise<readonly string[]>;
   /** Puts off a payout that stays ready; undefined if it is not ready any more. */
   defer(place: PayoutPlace, options: { ms: number; quoteFailed: boolean }): Promise<Deferred | undefined>;

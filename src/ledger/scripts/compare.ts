@@ -185,6 +185,7 @@ local function restore(e)
     set(p, 'pr', 0)
     redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
     local isHeld = p.state == 'held'
+    if hasGivenReferenceFree(p) then claimReference(e, p) end
     if not isHeld then enter(p, 'held', 'breach', at) end
     save(p, not isHeld and at or nil)
     redis.call('HINCRBY', HEAD, 'restored', 1)
@@ -237,7 +238,7 @@ local function holdLeftBehind(p, e)
     set(p, 'q', e.y)
     noteYes(p, e.y, e.p)
   end
-  if e.h then claimReference(e, p) end
+  if e.h and hasGivenReferenceFree(p) then claimReference(e, p) end
   enter(p, 'held', 'breach', at)
   set(p, 'rc', 'E_BREACH')
   set(p, 'rs', 'the service said yes to the quote ' .. e.y .. ', which the payout left behind')
@@ -264,7 +265,7 @@ local function restoreAnswer(e)
   redis.call('HSET', YES, e.y, e.p)
   noteYes(p, e.y, e.p)
   if isRejected then
-    if e.h then claimReference(e, p) end
+    if e.h and hasGivenReferenceFree(p) then claimReference(e, p) end
     enter(p, 'held', 'breach', at)
     set(p, 'rc', 'E_BREACH')
     set(p, 'rs', 'the service said yes to the quote ' .. e.y .. ', whose payment was rejected')

@@ -41,6 +41,11 @@ export const PURGE_ROWS = `${LUA_PRELUDE}
 local run = ARGV[1]
 if redis.call('HEXISTS', runKey(run), 'purgedAt') == 0 then return 0 end
 
+-- Where none is left, it still holds that there was one.
+local function forgetPayment(known, id)
+  if redis.call('LREM', known, 0, id) > 0 and redis.call('LLEN', known) == 0 then redis.call('RPUSH', known, '') end
+end
+
 -- The reference stands for the payout no more.
 local function giveFree(hash, id)
   local others, found = {}, redis.call('HGET', referencesKey(hash), hash) or ''
@@ -58,7 +63,7 @@ for i = 3, #ARGV, 5 do
   local id = run .. '-' .. ARGV[i]
   for _, quote in ipairs({ ARGV[i + 1], ARGV[i + 2] }) do
     if quote ~= '' and redis.call('HGET', quotesKey(quote), quote) == id then redis.call('HDEL', quotesKey(quote), quote) end
-    if quote ~= '' and ARGV[i + 3] ~= '' then redis.call('LREM', knownPaymentsKey(ARGV[i + 3]), 0, quote) end
+    if quote ~= '' and ARGV[i + 3] ~= '' then forgetPayment(knownPaymentsKey(ARGV[i + 3]), quote) end
   end
   local hash = ARGV[i + 4]
   if hash ~= '' and not mayBePaid then giveFree(hash, id) end

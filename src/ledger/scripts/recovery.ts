@@ -56,7 +56,10 @@ local run, file, content = ARGV[1], ARGV[2], ARGV[3]
 local function noteKey(to)
   if ARGV[6] ~= '' then redis.call('SET', P .. ':submitted-as:' .. ARGV[6], to, 'PX', ${SUBMISSION_KEPT_MS}, 'NX') end
 end
-if redis.call('HEXISTS', runKey(run), 'restored') == 1 and ARGV[4] ~= '' then redis.call('HSETNX', runKey(run), 'onRecord', ARGV[4]) end
+if redis.call('HEXISTS', runKey(run), 'restored') == 1 and ARGV[4] ~= '' then
+  redis.call('HSETNX', runKey(run), 'onRecord', ARGV[4])
+  noteKey(run)
+end
 if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return {} end
 -- One that is over with all of its rows may have been handed in again since: the run that was lost is that one.
 local known = runOf(file, content)

@@ -141,6 +141,26 @@ export function openRecovery(redis: Redis, keys: LedgerKeys, judge: WordJudge): 
       const lastDay = dayText((await redisTime(redis)) + LOST_DOUBT_MS);
       return textsOf(await run('forget', lastDay, JSON.stringify(await readWords())));
     },
+    ...openStopsAhead(redis, keys),
+    async knownAs(runId) {
+      const [id = '', same] = (await redis.hget(keys.knownAs, runId))?.split(' ') ?? [runId, 'same'];
+      const isOther = (await redis.hexists(keys.run(id), 'otherFile')) === 1;
+      return { id, isSameFile: same === 'same' && !isOther };
+    },
+    readOnRecord: (runId) => redis.hget(keys.run(runId), 'onRecord'),
+    async restoreRun({ id, fileSha256, contentHash, onRecord = '', key = '', seenAt }) {
+      const day = seenAt === undefined ? '' : dayText(seenAt);
+      await run('restoreRun', id, fileSha256, contentHash, onRecord, day, key);
+    },
+  };
+}
+
+/** What people stopped, and this Redis forgot, until it is known again. */
+function openStopsAhead(
+  redis: Redis,
+  keys: LedgerKeys,
+): Pick<Recovery, 'stopAhead' | 'isStoppedAhead' | 'forgetStop' | 'stopsAhead'> {
+  return {
     async stopAhead(target, action) {
       await redis.hset(keys.stopsAhead, target, action);
     },
@@ -153,16 +173,6 @@ export function openRecovery(redis: Redis, keys: LedgerKeys, judge: WordJudge): 
       return targets.some(isOfRun) || fields.some((field) => field.startsWith('gaveUp:'));
     },
     stopsAhead: async () => new Map(Object.entries(await redis.hgetall(keys.stopsAhead))),
-    async knownAs(runId) {
-      const [id = '', same] = (await redis.hget(keys.knownAs, runId))?.split(' ') ?? [runId, 'same'];
-      const isOther = (await redis.hexists(keys.run(id), 'otherFile')) === 1;
-      return { id, isSameFile: same === 'same' && !isOther };
-    },
-    readOnRecord: (runId) => redis.hget(keys.run(runId), 'onRecord'),
-    async restoreRun({ id, fileSha256, contentHash, onRecord = '', key = '', seenAt }) {
-      const day = seenAt === undefined ? '' : dayText(seenAt);
-      await run('restoreRun', id, fileSha256, contentHash, onRecord, day, key);
-    },
   };
 }
 

@@ -20,7 +20,7 @@ export interface Canary {
 
 interface CanaryDeps {
   readonly service: Pick<Service, 'readPayment' | 'testToken' | 'listIdentities'>;
-  /** Ids of some payments that are known to exist. */
+  /** Ids of some payments that are known to exist; '' for one whose id is not known any more. */
   readonly known: () => Promise<readonly string[]>;
 }
 
@@ -63,7 +63,7 @@ export function openCanary(deps: CanaryDeps): Canary {
 }
 
 async function askService({ service }: CanaryDeps, known: readonly string[]): Promise<Song> {
-  for (const id of known) if (showsPayment(await service.readPayment(id), id)) return 'payment';
+  for (const id of known) if (id !== '' && showsPayment(await service.readPayment(id), id)) return 'payment';
   if (known.length > 0) return false;
   const isSound = isOk(await service.testToken()) && listsIdentities(await service.listIdentities('BENEFICIARY'));
   return isSound && 'rest';
