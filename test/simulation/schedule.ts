@@ -173,6 +173,8 @@ function openSetting(seed: number, options: ScheduleOptions, { isCalm, onOpen }:
       entry.quote !== null &&
       mayForget &&
       faults.has('forgets') &&
+      // One that forgets all that it must know is not believed: what is unknown waits for people then.
+      (redis.store().knownPayments.get(entry.get('cf') ?? '') ?? []).length > 1 &&
       !isCalm() &&
       world.dice.chance(0.4)
     )
