@@ -5,6 +5,7 @@ import { NINTH_MUTATIONS } from './ninth-mutations.ts';
 import { PAY_MUTATIONS } from './pay-mutations.ts';
 import { RESTORE_MUTATIONS } from './restore-mutations.ts';
 import { SEVENTH_MUTATIONS } from './seventh-mutations.ts';
+import { TENTH_MUTATIONS } from './tenth-mutations.ts';
 import { WRITE_OFF_MUTATIONS } from './write-off-mutations.ts';
 
 const ARM_AND_PAY = 'src/pay/arm-and-pay.ts';
@@ -85,6 +86,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...SEVENTH_MUTATIONS,
   ...EIGHTH_MUTATIONS,
   ...NINTH_MUTATIONS,
+  ...TENTH_MUTATIONS,
   ...PAY_MUTATIONS,
   ...MATRIX_MUTATIONS,
 ];
