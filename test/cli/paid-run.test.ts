@@ -12,6 +12,7 @@ import {
   reportSchema,
   rowSchema,
   runSchema,
+  statusSchema,
   storySchema,
 } from './payrun.ts';
 
@@ -104,8 +105,9 @@ describe('list, status and show', () => {
 
   test('status shows the run, with aligned columns and times in UTC', async () => {
     const [json, text] = await Promise.all([payrun.run(['status', runId, '--json']), payrun.run(['status', runId])]);
-    expect(parsed(runSchema, json.stdout)).toMatchObject({
+    expect(parsed(statusSchema, json.stdout)).toMatchObject({
       state: 'finished',
+      ending: null,
       totals: [{ currency: 'USD', file: '830.00', paid: '830.00', waiting: '0.00' }],
     });
     expect(json).toMatchObject({ code: 0, stderr: '' });

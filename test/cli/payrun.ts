@@ -106,6 +106,9 @@ export const runSchema = z.strictObject({
   funds: z.looseObject({ needed: z.array(z.looseObject({ currency: z.string() })) }).nullable(),
 });
 
+/** What `status` prints: the run, and when it ends by the rate of now. */
+export const statusSchema = runSchema.extend({ ending: z.looseObject({ at: z.iso.datetime() }).nullable() });
+
 /** What `validate`, and a refused `run` or `submit`, print. */
 export const problemsSchema = z.strictObject({
   file: z.string(),
