@@ -354,6 +354,7 @@ function holdReturned(store: Store, entry: Entry, { line, now }: { line: Compare
   const x = ends.includes(0) ? null : String(Math.max(...ends));
   const aa = String(Math.max(entry.number('aa'), Number(line.t)));
   entry.set({ ct: String(Math.max(entry.number('ct'), line.c)), x, aa, rc: 'E_BREACH', rs, pr: null });
+  if (isFree(entry)) claimReference(store, entry, line);
   if (entry.state === 'held') {
     entry.raiseVersion();
     return;

@@ -1,7 +1,6 @@
 import { writeEntry } from '../../audit/entry.ts';
 import { type MissedDecisions, type MissedStop, missedDecisions, STOPPING, type Stopping } from '../../audit/missed.ts';
 import type { Clock } from '../../clock.ts';
-import { hashReference } from '../../intake/row/reference-hash.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { BlockListFault } from '../../ledger/script.ts';
 import type { Log } from '../../log.ts';
@@ -145,6 +144,8 @@ async function voidProposal({ ledger }: MissedDeps, target: string): Promise<voi
 
 /** What people settled as paid is as if the service had said yes: its quote is never proven dead. */
 async function restorePaid({ state, payouts }: Ledger, { paid }: MissedDecisions, server: string): Promise<void> {
+  if (paid.length === 0) return;
+  const { hashReference } = await import('../../intake/row/reference-hash.ts');
   const answers = await Promise.all(
     paid.map(async ({ target, details }) => {
       const { payout } = await payouts.read(placeOfId(target));
@@ -152,7 +153,6 @@ async function restorePaid({ state, payouts }: Ledger, { paid }: MissedDecisions
       return { y: details['quote'], p: details['payment'] ?? '', n: true, ...reference };
     }),
   );
-  if (answers.length === 0) return;
   await state.compare({ dataDirId: '', server, last: false, json: JSON.stringify(answers), peers: [] });
 }
 
