@@ -85,7 +85,8 @@ export function openChaos(
     const isNoted = others.some(({ disk }) => disk.peers.includes(host.dataDirId));
     const mayArm = ({ dirs }: Store): boolean =>
       isNoted || host.disk.lines.length === 0 ? dirs.size > 0 : dirs.has(host.dataDirId);
-    if (!redis.remembers(mayArm) || !host.disk.lines.every(({ line }) => isKnown(line))) return;
+    const isKnownToRedis = restarts < RESTARTS_MAX ? redis.remembers(mayArm) : mayArm(redis.store());
+    if (!isKnownToRedis || !host.disk.lines.every(({ line }) => isKnown(line))) return;
     isAnyLost = true;
     fleet.lose(host);
   }

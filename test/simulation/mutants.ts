@@ -85,6 +85,9 @@ const DECIDED: Partial<Plan> = {
 const LOST: Partial<Plan> = {
   files: 2,
   payouts: 1,
+  // Each has noted the other before one is lost.
+  hosts: 2,
+  secondHostMs: 0,
   faults: new Set(['redis-rollback', 'jobs', 'people', 'lost-host'] as const),
   chaosMs: 20_000,
   takenBackShare: 0.6,

@@ -193,6 +193,7 @@ function openHead({ setting, ask }: Line): Partial<LedgerState> {
         return result;
       }),
     disprove: (capability) => ask('disprove', (store) => disprove(store, capability)),
+    enterDir: (id, hasLogs = false) => ask('enter', (store) => enterDir(store, id, hasLogs)),
     compare: ({ server, json }) =>
       ask('compare what was paid', (store, now) => {
         const answers = JSON.parse(json) as ComparedAnswer[];
