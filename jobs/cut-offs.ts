@@ -34,13 +34,18 @@ interface Foreseen {
 }
 
 /** What can be foreseen of the runs that are there. */
-export async function foresee({ config, ledger, clock }: Foresight): Promise<Foreseen> {
-  const { calendars } = config;
+export async function foresee(app: Foresight): Promise<Foreseen> {
+  const { perSecond, runs } = await readPace(app);
+  const { calendars } = app.config;
+  const late = perSecond === undefined ? [] : foreseeLate(runs, { calendars, perSecond, nowMs: app.clock.now() });
+  return { perSecond, runs, late };
+}
+
+async function readPace({ config, ledger }: Foresight): Promise<Pick<Foreseen, 'perSecond' | 'runs'>> {
   const perSecond = await rateNow(ledger.state, config);
-  if (perSecond === undefined) return { perSecond, runs: [], late: [] };
+  if (perSecond === undefined) return { perSecond, runs: [] };
   const read = await Promise.all((await ledger.runs.live()).map((runId) => ledger.runs.read(runId)));
-  const runs = read.filter((run) => run !== undefined);
-  return { perSecond, runs, late: foreseeLate(runs, { calendars, perSecond, nowMs: clock.now() }) };
+  return { perSecond, runs: read.filter((run) => run !== undefined) };
 }
 
 /** When a run will have been sent. */
@@ -59,7 +64,7 @@ export async function endingOf(app: Foresight, run: Run): Promise<Ending | null>
   const nowMs = app.clock.now();
   const measured = notedRateOf(run, nowMs);
   if (!isSending(run) || measured === 0 || (await app.ledger.outages.read()).length > 0) return null;
-  const { perSecond: shared, runs } = await foresee(app);
+  const { perSecond: shared, runs } = await readPace(app);
   const atShared = shared === undefined ? 0 : foreseeEnd(run, runs, { perSecond: shared, nowMs });
   const atMeasured = measured === null ? 0 : nowMs + (run.counts.ready * 1000) / measured;
   const at = Math.ceil(Math.max(atShared, atMeasured));

@@ -21,14 +21,12 @@ const LOGGED_AGAIN_MS = 60_000;
 
 /** Logs faults of the connections to Redis: they try again all the time, so the same one only now and then. */
 export function openFaultLog({ log, clock }: { log: Log; clock: Pick<Clock, 'monotonic'> }): (error: Error) => void {
-  const logged = new Map<string, number>();
+  let logged = { kind: '', at: 0 };
   return (error) => {
     const kind = codeOf(error) ?? error.message;
-    const now = clock.monotonic();
-    const before = logged.get(kind);
-    if (before !== undefined && now - before < LOGGED_AGAIN_MS) return;
-    logged.clear();
-    logged.set(kind, now);
+    const at = clock.monotonic();
+    if (kind === logged.kind && at - logged.at < LOGGED_AGAIN_MS) return;
+    logged = { kind, at };
     log.warn('the connection to Redis has a fault', { error });
   };
 }

@@ -80,11 +80,8 @@ export function isStill(run: Run): boolean {
   return hasEnded(run) && run.counts.accepted === 0 && run.reportedChanges === run.changes;
 }
 
-/** How many rows of a run were taken at a time of the monotonic clock. */
-export interface Sample {
-  readonly atMs: number;
-  readonly done: number;
-}
+/** How many rows of a run were taken at a time: of the monotonic clock, or of Redis's where the ledger keeps it. */
+export type Sample = Run['samples'][number];
 
 const WINDOW_MS = 10_000;
 const SPAN_MS_MIN = 500;

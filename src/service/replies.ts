@@ -266,7 +266,6 @@ export function parseIdentities(json: unknown): IdentityReply[] | undefined {
 /** Decimal text of what can be paid from the balance in a currency; undefined where the reply does not tell. */
 export function parseBalance(json: unknown, of: string): string | undefined {
   const balances = objectOf(json)?.['balances'];
-  const entries = isList(balances) ? balances.slice(0, BALANCES_MAX).map(objectOf) : [];
-  const own = entries.find((entry) => entry !== undefined && currency(entry['currency']) === of);
-  return own === undefined ? undefined : decimal(own['availableBalance']);
+  const entries = isList(balances) ? readable(balances, objectOf, BALANCES_MAX) : [];
+  return decimal(entries.find((entry) => currency(entry['currency']) === of)?.['availableBalance']);
 }

@@ -1,9 +1,9 @@
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { EXIT } from '../../src/cli/exit-code.ts';
-import { buildProcesses, type Processes, redisServersBelow } from '../support/payrun-processes.ts';
+import { redisServersBelow, useProcesses } from '../support/payrun-processes.ts';
 import { payoutFile } from './payrun.ts';
 
 const ROWS = 30_000;
@@ -12,13 +12,7 @@ const REPORTED = 10_000;
 /** More than Redis holds before rows are recorded, and less than all of them take. */
 const RECORDING_BYTES = 100_000;
 
-let processes: Processes;
-beforeAll(() => {
-  processes = buildProcesses();
-});
-afterAll(async () => {
-  await processes.remove();
-});
+const processes = useProcesses();
 
 const MOMENTS: { words: string[]; moment: string; bytes: number; said?: string }[] = [
   { words: ['run'], moment: 'Redis starts', bytes: 0 },

@@ -11,11 +11,7 @@ describe('at the end of a summary stands what waits, with the command for it', (
     [[paid, payment(3, 'accepted')], {}, '1 under way at the service -> payrun run a.csv'],
     [[paid, payment(3, 'failed')], {}, '1 not paid -> payrun retry-file RUN --output again.csv'],
     [[paid, payout(3, {})], { state: 'paying' as const }, '1 wait to be sent -> payrun run a.csv'],
-    [
-      [paid],
-      { state: 'recording' as const },
-      'being recorded -> the same file, handed in again, carries on where that was interrupted',
-    ],
+    [[paid], { state: 'recording' as const }, 'being recorded -> hand in the same file again to carry on'],
     [[paid], { state: 'paused' as const }, 'paused -> payrun resume RUN --as NAME'],
     [
       [paid],

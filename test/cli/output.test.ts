@@ -2,18 +2,12 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { expect, test } from 'vitest';
+import { useProcesses } from '../support/payrun-processes.ts';
 
 const PIPE_BYTES_MAX = 65_536;
 
-let processes: Processes;
-beforeAll(() => {
-  processes = buildProcesses();
-});
-afterAll(async () => {
-  await processes.remove();
-});
+const processes = useProcesses();
 
 test('whoever reads slowly gets the whole output', { timeout: 180_000 }, async () => {
   const cwd = processes.folder();

@@ -1,20 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { bookFaults, readBook, reportFaults, rowsOf } from '../support/paid-once.ts';
-import { buildProcesses, type Ended, type Processes, ROOT, redisServersBelow } from '../support/payrun-processes.ts';
+import { type Ended, ROOT, redisServersBelow, useProcesses } from '../support/payrun-processes.ts';
 
 const SMALL = join(ROOT, 'samples/small.csv');
 
-let processes: Processes;
-
-beforeAll(() => {
-  processes = buildProcesses();
-});
-
-afterAll(async () => {
-  await processes.remove();
-});
+const processes = useProcesses();
 
 /** Paths of the reports that a run printed. */
 function reportsOf({ stdout }: Ended): string[] {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { EXIT } from '../../src/cli/exit-code.ts';
 import { SWITCH_DEFAULTS, type SwitchSettings } from '../../src/sandbox/faults/switches.ts';
 import { BENEFICIARY, type Desk, openDesk, QUOTE, type Sent, send } from '../sandbox/desk.ts';
 import { rowsOf } from '../support/paid-once.ts';
-import { buildProcesses, type Processes, ROOT } from '../support/payrun-processes.ts';
+import { ROOT, useProcesses } from '../support/payrun-processes.ts';
 import { startService } from '../support/service-process.ts';
 import { startValidatingProxy, type ValidatingProxy } from './validating-proxy.ts';
 
@@ -13,11 +13,7 @@ const FILE = join(ROOT, 'samples/third-party.csv');
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 const NOBODY = '99999999-9999-4999-8999-999999999999';
 
-let processes: Processes;
-beforeAll(() => {
-  processes = buildProcesses();
-});
-afterAll(() => processes.remove());
+const processes = useProcesses();
 
 async function openProxy(service: string): Promise<ValidatingProxy> {
   const proxy = await startValidatingProxy(service);

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { bookFaults, firstRows, readBook, reportFaults } from '../support/paid-once.ts';
-import { buildProcesses, type Processes, ROOT } from '../support/payrun-processes.ts';
+import { ROOT, useProcesses } from '../support/payrun-processes.ts';
 import { startTestRedis } from '../support/redis.ts';
 import { startService } from '../support/service-process.ts';
 
@@ -11,14 +11,7 @@ const TEST_MS_MAX = 6 * 60_000;
 const POLL = { timeout: TEST_MS_MAX, interval: 100 };
 const SAMPLE = firstRows(readFileSync(join(ROOT, 'samples/payouts.csv'), 'utf8'), 60);
 
-let processes: Processes;
-
-beforeAll(() => {
-  processes = buildProcesses();
-});
-afterAll(async () => {
-  await processes.remove();
-});
+const processes = useProcesses();
 
 /** Whether a run as `list` prints it is over, with all of its payments. */
 function isSettled({ state, outcomes }: { state: string; outcomes: { pending: number } }): boolean {

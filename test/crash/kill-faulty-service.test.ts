@@ -1,23 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { bookFaults, firstRows, readBook, reportFaults } from '../support/paid-once.ts';
-import { buildProcesses, type Processes, ROOT } from '../support/payrun-processes.ts';
+import { ROOT, useProcesses } from '../support/payrun-processes.ts';
 import { seeded } from '../support/seeded.ts';
 import { startService } from '../support/service-process.ts';
 import { csvReportOf, killAndFinish, TEST_MS_MAX } from './killing.ts';
 
 const PAYOUTS = readFileSync(join(ROOT, 'samples/payouts.csv'), 'utf8');
 
-let processes: Processes;
-
-beforeAll(() => {
-  processes = buildProcesses();
-});
-
-afterAll(async () => {
-  await processes.remove();
-});
+const processes = useProcesses();
 
 describe.concurrent('payrun run, killed at random moments and started again', () => {
   test.each([

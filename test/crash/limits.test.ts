@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { moneyOfDecimal } from '../../src/money.ts';
 import { rowsOf } from '../support/paid-once.ts';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { useProcesses } from '../support/payrun-processes.ts';
 import { startTestRedis } from '../support/redis.ts';
 import { startService } from '../support/service-process.ts';
 
@@ -12,14 +12,7 @@ const POLL = { timeout: TEST_MS_MAX, interval: 250 };
 const ROWS = 60;
 const LIMIT = '900.00';
 
-let processes: Processes;
-
-beforeAll(() => {
-  processes = buildProcesses();
-});
-afterAll(async () => {
-  await processes.remove();
-});
+const processes = useProcesses();
 
 /** Payouts of 10.00 each, from EUR to USD. */
 function payouts(name: string, amountType: string): string {

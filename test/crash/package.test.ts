@@ -1,22 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { bookFaults, readBook } from '../support/paid-once.ts';
-import { buildProcesses, type Processes, ROOT } from '../support/payrun-processes.ts';
+import { ROOT, useProcesses } from '../support/payrun-processes.ts';
 
 const TEST_MS_MAX = 6 * 60_000;
 const QUIET = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
 
-let processes: Processes;
-
-beforeAll(() => {
-  processes = buildProcesses();
-});
-
-afterAll(async () => {
-  await processes.remove();
-});
+const processes = useProcesses();
 
 test(
   'the package that npm pack makes, installed in an empty folder, gives a payrun command that pays a file',

@@ -1,10 +1,10 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { payoutFile } from '../cli/payrun.ts';
 import { asTestStarts } from '../support/as-test-starts.ts';
 import { bookFaults, firstRows, paidTwice, readBook, reportFaults, rowsOf } from '../support/paid-once.ts';
-import { buildProcesses, type Ended, type Processes, ROOT, redisServersBelow } from '../support/payrun-processes.ts';
+import { type Ended, ROOT, redisServersBelow, useProcesses } from '../support/payrun-processes.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { startService } from '../support/service-process.ts';
 import { runScript } from './run-script.ts';
@@ -13,15 +13,7 @@ const TEST_MS_MAX = 6 * 60_000;
 const ROWS = 250;
 const FILE = firstRows(readFileSync(join(ROOT, 'samples/payouts.csv'), 'utf8'), ROWS);
 
-let processes: Processes;
-
-beforeAll(() => {
-  processes = buildProcesses();
-});
-
-afterAll(async () => {
-  await processes.remove();
-});
+const processes = useProcesses();
 
 async function untilBooked(folder: string, count: number): Promise<void> {
   await vi.waitUntil(() => readBook(folder).length >= count, { timeout: TEST_MS_MAX, interval: 10 });

@@ -1,23 +1,15 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { bookFaults, firstRows, paidTwice, readBook } from '../support/paid-once.ts';
-import { buildProcesses, type Processes, ROOT, redisServersBelow } from '../support/payrun-processes.ts';
+import { ROOT, redisServersBelow, useProcesses } from '../support/payrun-processes.ts';
 
 const TEST_MS_MAX = 6 * 60_000;
 const ROWS = 300;
 const SMALL = join(ROOT, 'samples/small.csv');
 const FILE = firstRows(readFileSync(join(ROOT, 'samples/payouts.csv'), 'utf8'), ROWS);
 
-let processes: Processes;
-
-beforeAll(() => {
-  processes = buildProcesses();
-});
-
-afterAll(async () => {
-  await processes.remove();
-});
+const processes = useProcesses();
 
 interface Place {
   readonly cwd: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { bookFaults, readBook, reportFaults, rowsOf } from '../support/paid-once.ts';
-import { buildProcesses, type Processes, ROOT } from '../support/payrun-processes.ts';
+import { ROOT, useProcesses } from '../support/payrun-processes.ts';
 import { type RelayedRequest, startRelay } from '../support/recording-relay.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { startService } from '../support/service-process.ts';
@@ -14,15 +14,7 @@ const SMALL = join(ROOT, 'samples/small.csv');
 const PAYOUTS = join(ROOT, 'samples/payouts.csv');
 const FOLLOW_QUICKLY = { PAYRUN_TRACK_RATE: '1000', PAYRUN_TRACK_EVERY: '1s' };
 
-let processes: Processes;
-
-beforeAll(() => {
-  processes = buildProcesses();
-});
-
-afterAll(async () => {
-  await processes.remove();
-});
+const processes = useProcesses();
 
 function bodiesOf(requests: readonly RelayedRequest[], path: string): Record<string, unknown>[] {
   return requests

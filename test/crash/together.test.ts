@@ -1,17 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { payoutFile } from '../cli/payrun.ts';
 import { type BookEntry, bookFaults, firstRows, paidTwice, readBook, reportFaults } from '../support/paid-once.ts';
-import {
-  buildProcesses,
-  type Ended,
-  type Processes,
-  ROOT,
-  redisServersBelow,
-  type Started,
-} from '../support/payrun-processes.ts';
+import { type Ended, ROOT, redisServersBelow, type Started, useProcesses } from '../support/payrun-processes.ts';
 import { startRelay } from '../support/recording-relay.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
@@ -20,15 +13,7 @@ const TEST_MS_MAX = 6 * 60_000;
 const SMALL = join(ROOT, 'samples/small.csv');
 const PAYOUTS = readFileSync(join(ROOT, 'samples/payouts.csv'), 'utf8');
 
-let processes: Processes;
-
-beforeAll(() => {
-  processes = buildProcesses();
-});
-
-afterAll(async () => {
-  await processes.remove();
-});
+const processes = useProcesses();
 
 async function ownRedis(): Promise<TestRedis> {
   const server = await startTestRedis();

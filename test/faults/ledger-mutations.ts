@@ -253,7 +253,7 @@ const PEOPLE: readonly Mutation[] = [
     guard: 'a run that was handed in since is known again',
     edits: replaced(
       MISSED,
-      'await recovery.restoreRun({ id: target, fileSha256, contentHash, seenAt, ...onRecord });',
+      'await recovery.restoreRun({ id: target, fileSha256, contentHash, seenAt, ...handedIn });',
       '',
     ),
     caughtBy: named(

@@ -197,7 +197,7 @@ describe('a payment message', () => {
     const without = await checkMessage(fromDebtor(''));
     expect(codesOf(without)).toEqual([['E_CURRENCY', 2, 'sourceCurrency']]);
     expect(without.problems[0]).toMatchObject({
-      message: "The currency is missing: the message does not tell that of the debtor's account.",
+      message: "The currency is missing: the message does not give the currency of the debtor's account.",
       remedy: 'Name it in the template, such as "fixed": {"sourceCurrency": "EUR"}, or in the message (DbtrAcct/Ccy).',
     });
   });

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { expect, test, vi } from 'vitest';
+import { useProcesses } from '../support/payrun-processes.ts';
 import { openSite, stopped, TEST_MS_MAX } from './site.ts';
 
-let processes: Processes;
-beforeAll(() => {
-  processes = buildProcesses();
-});
-afterAll(() => processes.remove());
+const processes = useProcesses();
 
 const WAIT = { timeout: 60_000, interval: 200 };
 

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { readBook } from '../support/paid-once.ts';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { useProcesses } from '../support/payrun-processes.ts';
 import { changeStored, readValues } from '../support/records.ts';
 import { openSite, type Site, stopped, TEST_MS_MAX } from './site.ts';
 
@@ -11,11 +11,7 @@ import { openSite, type Site, stopped, TEST_MS_MAX } from './site.ts';
  * Whoever can write to Redis, and does not have the ledger's key, redirects no money (docs/security.md, "Seals").
  */
 
-let processes: Processes;
-beforeAll(() => {
-  processes = buildProcesses();
-});
-afterAll(() => processes.remove());
+const processes = useProcesses();
 
 const WAIT = { timeout: TEST_MS_MAX, interval: 50 };
 const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10)}T06:00:00.000Z`;

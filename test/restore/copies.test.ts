@@ -1,14 +1,10 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { useProcesses } from '../support/payrun-processes.ts';
 import { openSite, rowsByReference, type Site, stopped, TEST_MS_MAX } from './site.ts';
 
-let processes: Processes;
-beforeAll(() => {
-  processes = buildProcesses();
-});
-afterAll(() => processes.remove());
+const processes = useProcesses();
 
 const REFERENCES = Array.from({ length: 40 }, (_, index) => `K-${index}`);
 const WAIT = { timeout: TEST_MS_MAX, interval: 50 };

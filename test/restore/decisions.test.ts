@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { useProcesses } from '../support/payrun-processes.ts';
 import { openSite, type Site, stopped, TEST_MS_MAX } from './site.ts';
 
-let processes: Processes;
-beforeAll(() => {
-  processes = buildProcesses();
-});
-afterAll(() => processes.remove());
+const processes = useProcesses();
 
 const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10)}T06:00:00.000Z`;
 /** Of the beneficiary that the rows of test files have. */

@@ -1,13 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { expect, test, vi } from 'vitest';
+import { useProcesses } from '../support/payrun-processes.ts';
 import { openSite, stopped, TEST_MS_MAX } from './site.ts';
 
-let processes: Processes;
-beforeAll(() => {
-  processes = buildProcesses();
-});
-afterAll(() => processes.remove());
+const processes = useProcesses();
 
 const WAIT = { timeout: TEST_MS_MAX, interval: 50 };
 /** Past the end and grace of a quote, and two look-ups a gap apart. */

@@ -1,13 +1,9 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { expect, test, vi } from 'vitest';
+import { useProcesses } from '../support/payrun-processes.ts';
 import { type Listed, openSite, stopped, TEST_MS_MAX } from './site.ts';
 
-let processes: Processes;
-beforeAll(() => {
-  processes = buildProcesses();
-});
-afterAll(() => processes.remove());
+const processes = useProcesses();
 
 const WAIT = { timeout: 100_000, interval: 100 };
 

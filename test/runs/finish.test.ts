@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
+import { quotesKey } from '../../src/ledger/keys.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import type { PayoutState, RunState } from '../../src/payout.ts';
 import { finishRun, lookUpDeadQuotes } from '../../src/runs/after/finish.ts';
@@ -177,6 +178,24 @@ describe('the last look at quotes that were proven dead', () => {
     expect(payout).toMatchObject({ state: 'held', reasonCode: 'E_BREACH', reason: expect.stringContaining(DEAD[1]) });
     expect((await payoutAt(app.ledger, { runId, line: 2 })).state).toBe('accepted');
     expect((await app.ledger.state.read()).halt).toContain(`${runId}-3`);
+  });
+
+  test.each([
+    [
+      'is no breach where another payout was paid by it, as a service does that gives equal requests one quote',
+      'r2-90',
+      0,
+    ],
+    ['is one where no other payout has it', undefined, 1],
+  ])('a payment that shows another reference %s', async (_what, holder, found) => {
+    const { beneficiaryIdentityId } = rowAt(3);
+    const key = quotesKey(app.config.prefix, DEAD[1]);
+    if (holder !== undefined) await server.redis.hset(key, DEAD[1], holder);
+    const payment = { paymentId: DEAD[1], paymentState: 'COMPLETED', originator: { internalId: 'INV-90' } };
+    answer({ [DEAD[1]]: { json: { ...payment, destination: { beneficiaryIdentityId } } } });
+    await look();
+    expect((await readRun(app, runId)).deadQuotesFound).toBe(found);
+    expect((await app.ledger.state.read()).halt === null).toBe(found === 0);
   });
 
   test.each<[string, ReplyOptions]>([

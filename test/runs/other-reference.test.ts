@@ -32,8 +32,11 @@ interface Desk {
   readonly answers: () => Promise<string[]>;
 }
 
-async function openDesk(): Promise<Desk> {
-  const rig = await openRig(redis);
+async function openDesk(rows = 1): Promise<Desk> {
+  const rig = await openRig(
+    redis,
+    Array.from({ length: rows }, () => ({})),
+  );
   const pay = await rig.process();
   const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -58,10 +61,10 @@ async function openDesk(): Promise<Desk> {
 }
 
 describe('a payout whose payment shows another reference', () => {
-  test('can be settled by people, once it is held', async () => {
-    const { rig, pay, answers } = await openDesk();
+  /** The first row's reply is lost; its payment shows the reference. It is held after 24 hours. */
+  async function holdWith({ rig, pay }: Desk, internalId: string): Promise<void> {
     rig.service.onPay = (request, answering) => {
-      rig.service.commit(request, OTHER);
+      rig.service.commit(request, { originator: { internalId } });
       answering.reset();
     };
     await rig.pay(pay);
@@ -70,7 +73,20 @@ describe('a payout whose payment shows another reference', () => {
     await rig.ledger.payouts.move(held);
     const armedAt = Date.now() - 2 * 86_400_000;
     await changeStored({ ...rig, line: 2 }, { aa: String(armedAt), ql: '10000', x: String(armedAt + 10_000) });
-    expect(await answers()).toContain('proposed');
+  }
+
+  test('can be settled by people, once it is held', async () => {
+    const desk = await openDesk();
+    await holdWith(desk, OTHER.originator.internalId);
+    expect(await desk.answers()).toContain('proposed');
+  });
+
+  test('is not settled as paid by a payment that shows the reference of another row, and can be settled otherwise', async () => {
+    const desk = await openDesk(2);
+    await holdWith(desk, 'INV-2');
+    const answers = await desk.answers();
+    expect(answers[DECISIONS.indexOf('paid')]).toContain(`that of payout ${desk.rig.runId}-3`);
+    expect(answers).toContain('proposed');
   });
 
   test('does not stay accepted for ever', async () => {

@@ -1,14 +1,10 @@
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { paidTwice, readBook } from '../support/paid-once.ts';
-import { buildProcesses, type Ended, type Processes, ROOT } from '../support/payrun-processes.ts';
+import { type Ended, ROOT, useProcesses } from '../support/payrun-processes.ts';
 
-let processes: Processes;
-beforeAll(() => {
-  processes = buildProcesses();
-}, 180_000);
-afterAll(() => processes.remove());
+const processes = useProcesses();
 
 /** Runs the small sample in a folder, with the settings given. */
 async function rehearse(folder: string, words: readonly string[], env: Record<string, string> = {}): Promise<Ended> {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { asTestStarts } from './as-test-starts.ts';
 
 const POLL_MS = 10;
@@ -90,6 +90,13 @@ export function buildProcesses(): Processes {
       rmSync(root, { recursive: true, force: true });
     },
   };
+}
+
+/** The same for all tests of a file; what they leave behind goes with its end. */
+export function useProcesses(): Processes {
+  const processes = buildProcesses();
+  afterAll(() => processes.remove());
+  return processes;
 }
 
 function watchOver(child: ChildProcessWithoutNullStreams): Started {

@@ -26,8 +26,10 @@ export const statusCommand = ledgerCommand(
     await requireTrueFacts(app, run);
     const [shown, ending] = await Promise.all([runWithFunds(app, run), endingOf(app, run)]);
     if (json) printJson({ ...(await documentOf(app, shown)), ending: endingDocument(ending) });
-    else await printRun(app, shown, { json });
-    if (!json && ending !== null) say(endingWords(ending));
+    else {
+      await printRun(app, shown, { json });
+      if (ending !== null) say(endingWords(ending));
+    }
     for (const words of await outagesNoted(app, run)) say(words);
     await tellHalt(app);
   },

@@ -16,7 +16,7 @@ export function nextSteps(run: Run, { carriesOn, held = [] }: Told): string[] {
   const outcomes = outcomeCounts((of) => run.counts[of]);
   const unpaid = outcomes.rejected + outcomes.failed + outcomes.returned + outcomes.cancelled;
   const steps: (readonly [isWanted: boolean, what: string, command: string])[] = [
-    [state === 'recording', 'being recorded', 'the same file, handed in again, carries on where that was interrupted'],
+    [state === 'recording', 'being recorded', 'hand in the same file again to carry on'],
     [state === 'awaiting-approval', 'waits for approval', `payrun approve ${id} --sha256 ${fileSha256} --as NAME`],
     [state === 'paused', pausedText(run), `payrun resume ${id} --as NAME`],
     [outcomes.held > 0 && held.length === 0, `${outcomes.held} held`, `payrun list ${id} --outcome held`],

@@ -95,7 +95,7 @@ function tellMissing(missing: readonly string[]): void {
   say(
     `Nothing is paid from here before a worker has run on each of ${missing.length} more data directories ` +
       `(${missing.join(', ')}): they compare their intent logs after a restart of Redis, and take note of new directories. ` +
-      'Two people give up one that does not come back: "payrun write-off ID".',
+      'If one does not come back, two people can give it up: "payrun write-off ID".',
   );
 }
 

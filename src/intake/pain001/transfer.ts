@@ -108,7 +108,7 @@ function unknownCreditor(
 function debtorCell(texts: Texts, { fixed }: Template): Cell {
   const text = texts.get(READ.debtorCurrency) ?? '';
   if (text !== '' || fixed.has('sourceCurrency')) return { text };
-  const found = "is missing: the message does not tell that of the debtor's account";
+  const found = "is missing: the message does not give the currency of the debtor's account";
   const remedy =
     'Name it in the template, such as "fixed": {"sourceCurrency": "EUR"}, or in the message (DbtrAcct/Ccy).';
   return { text, fault: { code: 'E_CURRENCY', facts: { found }, remedy } };

@@ -1,4 +1,3 @@
-import { KNOWN_PAYMENTS_MAX } from '../keys.ts';
 import { STATE_LETTERS } from '../payouts/stored.ts';
 import { LUA_COUNTED, LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
@@ -148,9 +147,8 @@ local OPS = {
   end },
   -- A payment that was made under some credentials.
   known = { 2, function(_, credentials, id)
-    local ids = knownPayments[credentials] or {}
-    ids[#ids % ${KNOWN_PAYMENTS_MAX} + 1] = id
-    knownPayments[credentials] = ids
+    knownPayments[credentials] = knownPayments[credentials] or {}
+    table.insert(knownPayments[credentials], id)
   end },
   gone = { 2, function(_, credentials, id) redis.call('LREM', knownPaymentsKey(credentials), 0, id) end },
   unsent = { 1, function(_, id) redis.call('HSET', quotesKey(id), id, UNSENT) end },
@@ -304,10 +302,7 @@ for _, b in ipairs(blocks) do
   for set, time in pairs(b.due) do redis.call('ZADD', set, 'LT', text(time), b.run .. ':' .. b.block) end
 end
 for rk, kept in pairs(lastOutcomes) do redis.call('HSET', rk, 'lastOutcomes', kept) end
-for credentials, ids in pairs(knownPayments) do
-  redis.call('LPUSH', knownPaymentsKey(credentials), unpack(ids))
-  redis.call('LTRIM', knownPaymentsKey(credentials), 0, ${KNOWN_PAYMENTS_MAX - 1})
-end
+for credentials, ids in pairs(knownPayments) do keepPayments(credentials, ids) end
 for likely, ms in pairs(likelyKeys) do redis.call('PEXPIRE', likely, ms) end
 if hasRecorded then redis.call('HSET', runKey(ARGV[2]), 'recordedAt', text(at)) end
 writeSums()

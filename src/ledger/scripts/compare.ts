@@ -1,4 +1,3 @@
-import { KNOWN_PAYMENTS_MAX } from '../keys.ts';
 import { LUA_COUNTED, LUA_PRELUDE } from './prelude.ts';
 import { LUA_RECORDS } from './records.ts';
 import { LUA_PEERS } from './season.ts';
@@ -143,11 +142,10 @@ end
 local function noteYes(p, quote, payment)
   set(p, 'z2', 1)
   if payment == '' then return end
-  local known = get(p, 'cf') and knownPaymentsKey(get(p, 'cf'))
-  if known and get(p, 'rc') ~= 'E_PAYMENT_GONE' then
-    redis.call('LREM', known, 0, payment)
-    redis.call('LPUSH', known, payment)
-    redis.call('LTRIM', known, 0, ${KNOWN_PAYMENTS_MAX - 1})
+  local credentials = get(p, 'cf')
+  if credentials and get(p, 'rc') ~= 'E_PAYMENT_GONE' then
+    redis.call('LREM', knownPaymentsKey(credentials), 0, payment)
+    keepPayments(credentials, { payment })
   end
   if payment == quote then return end
   set(p, 'pid', payment)

@@ -1,5 +1,5 @@
 import { outcomeOf, PAYOUT_STATES, RUN_MOVES } from '../../payout.ts';
-import { LUA_KEYS, UNSENT } from '../keys.ts';
+import { KNOWN_PAYMENTS_MAX, LUA_KEYS, UNSENT } from '../keys.ts';
 
 function luaTable(entries: readonly (readonly [string, string])[]): string {
   return `{ ${entries.map(([key, value]) => `['${key}'] = ${value}`).join(', ')} }`;
@@ -31,6 +31,12 @@ local function noteClock(at)
   local f = redis.call('HMGET', HEAD, 'instance', 'clockSeen')
   if f[1] and at - tonumber(f[2] or '0') > ${STEP_MS_MIN} then redis.call('HSET', HEAD, 'clockSeen', text(at)) end
   return at
+end
+
+-- Keeps the latest payments that were made under some credentials.
+local function keepPayments(credentials, ids)
+  redis.call('LPUSH', knownPaymentsKey(credentials), unpack(ids))
+  redis.call('LTRIM', knownPaymentsKey(credentials), 0, ${KNOWN_PAYMENTS_MAX - 1})
 end
 
 -- Puts names and values at the end of a list of them.

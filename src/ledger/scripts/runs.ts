@@ -5,6 +5,11 @@ import { LUA_PRELUDE } from './prelude.ts';
 /** A hand-in may be carried on for so long, and a little longer than its API key or its upload is kept. */
 export const SUBMISSION_KEPT_MS = 31 * 24 * 60 * 60_000;
 
+/** A longer gap between two notes of a run's pace was a pause. */
+const PACE_GAP_MS_MAX = 6000;
+const PACE_AGE_MS_MAX = 12_000;
+const PACE_NOTES_MAX = 8;
+
 const LUA_FREE_RUN = `
 -- Whether a run was cancelled before all of its rows were recorded, and no host can have sent any of them.
 local function isPartial(run)
@@ -241,7 +246,8 @@ local notes = {}
 for note in string.gmatch(redis.call('HGET', rk, 'pace') or '', '%S+') do table.insert(notes, 1, note) end
 for _, note in ipairs(notes) do
   local seen = tonumber(string.match(note, '^%d+'))
-  if not seen or seen > last or last - seen > 6000 or at - seen > 12000 or #kept == 7 then break end
+  local isApart = not seen or seen > last or last - seen > ${PACE_GAP_MS_MAX}
+  if isApart or at - seen > ${PACE_AGE_MS_MAX} or #kept == ${PACE_NOTES_MAX - 1} then break end
   table.insert(kept, 1, note)
   last = seen
 end

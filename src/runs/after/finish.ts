@@ -6,6 +6,7 @@ import { OPEN_STATES, type Payout, type Run } from '../../payout.ts';
 import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
 import { hasEnded } from '../decide/control.ts';
+import { otherOfPayment } from '../decide/same-reference.ts';
 
 /** Ends a run that has nothing open any more, and carries a cancelled one to its end. Gives true when it is over. */
 export async function finishRun(ledger: Ledger, runId: string): Promise<boolean> {
@@ -41,6 +42,11 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
     const reading = await lookUpPatiently(deps, payout, quoteId);
     if (reading.kind === 'nothing') isCertain = false;
     if (reading.kind === 'nothing' || reading.kind === 'not-found') continue;
+    if (
+      reading.kind === 'other-reference' &&
+      (await otherOfPayment(deps.ledger, payout, { paymentId: quoteId, ...reading })) !== ''
+    )
+      continue;
     found++;
     await holdBreach(deps, payout, { evidence: `the quote ${quoteId} was proven dead and is paid`, quoteId });
   }

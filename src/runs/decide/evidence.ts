@@ -8,7 +8,7 @@ import { type Decision, type Payout, payoutId } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
-import { NO_OTHER, type OtherOfReference, otherOfReference } from './same-reference.ts';
+import { NO_OTHER, type OtherOfReference, otherOfPayment, otherOfReference } from './same-reference.ts';
 
 export interface EvidenceDeps {
   readonly ledger: Ledger;
@@ -173,8 +173,8 @@ async function contradictionOf(
   { reading, ...at }: { quoteId: string; exchange: string; reading: Shown },
 ): Promise<string | undefined> {
   if (reading.kind === 'other-reference') {
-    const holder = await deps.ledger.payouts.holderOf(at.quoteId);
-    if (holder !== undefined && holder !== payoutId(payout)) return undefined;
+    const other = await otherOfPayment(deps.ledger, payout, { paymentId: at.quoteId, ...reading });
+    if (other !== '') return undefined;
     if (at.quoteId === payout.quoteId)
       return `${shownReference(reading.payment, 'another')}: settle it as paid by that payment`;
   }
@@ -203,12 +203,12 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
         words: [shownReference(reading.payment, 'its')],
         payment: { payment: reading.payment, ...found },
       };
-    case 'other-reference':
-      return {
-        ...facts,
-        caveats: [shownReference(reading.payment, 'another')],
-        payment: { payment: reading.payment, ...found },
-      };
+    case 'other-reference': {
+      const shows = shownReference(reading.payment, 'another');
+      const other = await otherOfPayment(deps.ledger, payout, { paymentId, ...reading });
+      if (other !== '') return { ...facts, contradiction: `${shows}: that of payout ${other}` };
+      return { ...facts, caveats: [shows], payment: { payment: reading.payment, ...found } };
+    }
     case 'breach':
       return { ...facts, ...asShown(payout, { reading, found }) };
     case 'not-found':

@@ -47,6 +47,20 @@ export async function otherOfReference(
   };
 }
 
+/**
+ * The payout of a payment that shows another reference: by the payment's id or, as where a service gives equal requests one quote, by
+ * that reference. '' where none is known.
+ */
+export async function otherOfPayment(
+  ledger: Pick<Ledger, 'references' | 'payouts'>,
+  payout: Payout,
+  { paymentId, reference }: { readonly paymentId: string; readonly reference: string },
+): Promise<string> {
+  const holder = await ledger.payouts.holderOf(paymentId);
+  if (holder !== undefined && holder !== payoutId(payout)) return holder;
+  return await ledger.references.beside(hashReference(reference), payoutId(payout));
+}
+
 function standsOf(holder: Payout | undefined, run: Run | undefined): string {
   // Known from an intent log alone, or its rows were removed after it was paid.
   if (holder === undefined || run === undefined) return STANDS.unknown;

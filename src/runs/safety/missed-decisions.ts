@@ -67,9 +67,8 @@ async function restoreRuns({ recovery }: Ledger, { submitted }: MissedDecisions)
   for (const entry of submitted) {
     const { target, details, action, at: seenAt } = entry;
     const { fileSha256 = '', contentHash = '', key = '' } = details;
-    const isFirst = action === 'run.submitted';
-    const onRecord = isFirst ? { onRecord: writeEntry(entry), key } : {};
-    await recovery.restoreRun({ id: target, fileSha256, contentHash, seenAt, ...onRecord });
+    const handedIn = action === 'run.submitted' ? { onRecord: writeEntry(entry), key } : {};
+    await recovery.restoreRun({ id: target, fileSha256, contentHash, seenAt, ...handedIn });
   }
 }
 

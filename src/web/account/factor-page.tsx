@@ -94,7 +94,7 @@ function Present({ since, hasApp, passkeys, recoveryCodesLeft }: OwnFactor) {
 }
 
 function Remove({ id, whom }: { id: string; whom: string }) {
-  const question = 'It lets you in no more. You stay signed in here, and nowhere else.';
+  const question = 'You can no longer sign in with it. You stay signed in here, and are signed out everywhere else.';
   return (
     <Confirm action="/second-factor/passkey/remove" name={id} words="Remove" whom={whom} question={question}>
       <input type="hidden" name="passkey" value={id} />

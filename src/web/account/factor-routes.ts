@@ -116,7 +116,7 @@ export function addPasskeyRoutes(web: Web, deps: WebDeps): void {
     const asked = { id: sessionIdOf(request), name: actorOf(request), ip: request.ip };
     const mayBeNone = deps.settings.secondFactor === 'optional';
     const id = await removePasskey(app, { ...asked, passkey, mayBeNone });
-    if (id === undefined) throw new Problem(409, 'This passkey is none of yours any more.', 'Look at the list again.');
+    if (id === undefined) throw new Problem(409, 'You no longer have this passkey.', 'Look at the list again.');
     keepSession(reply, id);
     return await reply.redirect(PAGE, 303);
   });

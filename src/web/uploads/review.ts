@@ -194,11 +194,12 @@ function inField<T>(field: string, act: () => T): T {
   }
 }
 
-/** The allowed drift of costs in basis points. */
+/** The stages that were asked for; undefined for none. */
 export function stagesOf({ stage, goOnIfPaid }: Pick<UploadOptions, 'stage' | 'goOnIfPaid'>): StagePlan | undefined {
   return stage === null ? undefined : { sizes: stage, goesOnIfPaid: goOnIfPaid };
 }
 
+/** The allowed drift of costs in basis points. */
 export function driftOf({ maxCostDriftBp }: UploadOptions): bigint | undefined {
   return maxCostDriftBp === null ? undefined : BigInt(maxCostDriftBp);
 }
