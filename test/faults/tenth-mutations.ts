@@ -80,4 +80,17 @@ export const TENTH_MUTATIONS: readonly Mutation[] = [
       'a hand-in under a key is carried on in its run, also where the intent log of another host had that before the audit log',
     ),
   },
+  {
+    guard: "a payment that shows another row's reference is not taken for this one's",
+    edits: replaced(
+      'src/runs/decide/same-reference.ts',
+      'return await ledger.references.beside(hashReference(internalId), payoutId(payout));',
+      "return '';",
+    ),
+    caughtBy: named(
+      'test/runs/other-reference.test.ts',
+      'a payout whose payment shows another reference is not settled as paid by a payment that shows the reference of another row and all that was asked for, and can be settled otherwise',
+      'a payout whose payment shows another reference is not settled as paid by a payment that shows the reference of another row and another beneficiary, and can be settled otherwise',
+    ),
+  },
 ];

@@ -13,6 +13,7 @@ import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { changeStored } from '../support/records.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import type { Json } from '../support/scripted-service.ts';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -62,9 +63,9 @@ async function openDesk(rows = 1): Promise<Desk> {
 
 describe('a payout whose payment shows another reference', () => {
   /** The first row's reply is lost; its payment shows the reference. It is held after 24 hours. */
-  async function holdWith({ rig, pay }: Desk, internalId: string): Promise<void> {
+  async function holdWith({ rig, pay }: Desk, internalId: string, other: Json = {}): Promise<void> {
     rig.service.onPay = (request, answering) => {
-      rig.service.commit(request, { originator: { internalId } });
+      rig.service.commit(request, { originator: { internalId }, ...other });
       answering.reset();
     };
     await rig.pay(pay);
@@ -81,13 +82,19 @@ describe('a payout whose payment shows another reference', () => {
     expect(await desk.answers()).toContain('proposed');
   });
 
-  test('is not settled as paid by a payment that shows the reference of another row, and can be settled otherwise', async () => {
-    const desk = await openDesk(2);
-    await holdWith(desk, 'INV-2');
-    const answers = await desk.answers();
-    expect(answers[DECISIONS.indexOf('paid')]).toContain(`that of payout ${desk.rig.runId}-3`);
-    expect(answers).toContain('proposed');
-  });
+  test.each<[string, Json]>([
+    ['and all that was asked for', {}],
+    ['and another beneficiary', { destination: { beneficiaryIdentityId: '6b1f2a90-5c3d-4e7f-8a21-9d0c4b7e3f15' } }],
+  ])(
+    'is not settled as paid by a payment that shows the reference of another row %s, and can be settled otherwise',
+    async (_what, other) => {
+      const desk = await openDesk(2);
+      await holdWith(desk, 'INV-2', other);
+      const answers = await desk.answers();
+      expect(answers[DECISIONS.indexOf('paid')]).toContain(`that of payout ${desk.rig.runId}-3`);
+      expect(answers).toContain('proposed');
+    },
+  );
 
   test('does not stay accepted for ever', async () => {
     const { rig, pay, answers } = await openDesk();

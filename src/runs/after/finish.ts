@@ -42,11 +42,7 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
     const reading = await lookUpPatiently(deps, payout, quoteId);
     if (reading.kind === 'nothing') isCertain = false;
     if (reading.kind === 'nothing' || reading.kind === 'not-found') continue;
-    if (
-      reading.kind === 'other-reference' &&
-      (await otherOfPayment(deps.ledger, payout, { paymentId: quoteId, ...reading })) !== ''
-    )
-      continue;
+    if ((await otherOfPayment(deps.ledger, payout, reading.payment)) !== '') continue;
     found++;
     await holdBreach(deps, payout, { evidence: `the quote ${quoteId} was proven dead and is paid`, quoteId });
   }

@@ -95,14 +95,18 @@ async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly
     const exchange = exchangeOf(answer);
     const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
     const facts = { date, quoteGraceMs, words, caveats };
+    const ofAnother = await wordsOfAnother(deps, payout, reading);
+    if (ofAnother !== undefined) {
+      caveats.push(ofAnother);
+      continue;
+    }
     switch (reading.kind) {
       case 'found':
-      case 'other-reference': {
-        const contradiction = await contradictionOf({ ...deps, pay }, payout, { quoteId, exchange, reading });
-        if (contradiction !== undefined) return { ...facts, contradiction };
-        caveats.push(`${shownReference(reading.payment, 'another')}: it is another payout's`);
-        break;
-      }
+      case 'other-reference':
+        return {
+          ...facts,
+          contradiction: await contradictionOf({ ...deps, pay }, payout, { quoteId, exchange, reading }),
+        };
       case 'breach':
         // What is known already halts nothing again.
         if (payout.reasonCode !== 'E_BREACH')
@@ -163,21 +167,28 @@ async function writeDown(
 
 type Shown = Extract<LookUpReading, { kind: 'found' | 'other-reference' }>;
 
+/** What is shown of a payment that is another payout's; undefined for any other answer. */
+async function wordsOfAnother(
+  { ledger }: Pick<EvidenceDeps, 'ledger'>,
+  payout: Payout,
+  reading: LookUpReading,
+): Promise<string | undefined> {
+  const other = 'payment' in reading ? await otherOfPayment(ledger, payout, reading.payment) : '';
+  if (other === '' || !('payment' in reading)) return undefined;
+  return `${shownReference(reading.payment, 'another')}: it is that of payout ${other}`;
+}
+
 /**
  * A payment speaks against all but that it was paid. Of one that shows another reference people say whose it is, unless its quote
- * was proven dead: then that quote is paid, whatever it shows. Undefined for the payment of another payout.
+ * was proven dead: then that quote is paid, whatever it shows.
  */
 async function contradictionOf(
   deps: Pick<EvidenceDeps, 'ledger'> & { readonly pay: PayDeps },
   payout: Payout,
   { reading, ...at }: { quoteId: string; exchange: string; reading: Shown },
-): Promise<string | undefined> {
-  if (reading.kind === 'other-reference') {
-    const other = await otherOfPayment(deps.ledger, payout, { paymentId: at.quoteId, ...reading });
-    if (other !== '') return undefined;
-    if (at.quoteId === payout.quoteId)
-      return `${shownReference(reading.payment, 'another')}: settle it as paid by that payment`;
-  }
+): Promise<string> {
+  if (reading.kind === 'other-reference' && at.quoteId === payout.quoteId)
+    return `${shownReference(reading.payment, 'another')}: settle it as paid by that payment`;
   return await writeDown(deps, payout, { ...at, payment: reading.payment });
 }
 
@@ -196,6 +207,8 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
   const answer = await readPayment(pay, paymentId);
   const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
   const found = { exchange: exchangeOf(answer), pay };
+  const ofAnother = await wordsOfAnother(deps, payout, reading);
+  if (ofAnother !== undefined) return { ...facts, contradiction: ofAnother };
   switch (reading.kind) {
     case 'found':
       return {
@@ -203,12 +216,12 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
         words: [shownReference(reading.payment, 'its')],
         payment: { payment: reading.payment, ...found },
       };
-    case 'other-reference': {
-      const shows = shownReference(reading.payment, 'another');
-      const other = await otherOfPayment(deps.ledger, payout, { paymentId, ...reading });
-      if (other !== '') return { ...facts, contradiction: `${shows}: that of payout ${other}` };
-      return { ...facts, caveats: [shows], payment: { payment: reading.payment, ...found } };
-    }
+    case 'other-reference':
+      return {
+        ...facts,
+        caveats: [shownReference(reading.payment, 'another')],
+        payment: { payment: reading.payment, ...found },
+      };
     case 'breach':
       return { ...facts, ...asShown(payout, { reading, found }) };
     case 'not-found':

@@ -1,7 +1,9 @@
 import { rfc3339 } from '../../clock.ts';
 import { hashReference } from '../../intake/row/reference-hash.ts';
+import { isSameReference } from '../../intake/row/references.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { type Payout, type PayoutState, payoutId, placeOfId, type Run } from '../../payout.ts';
+import type { PaymentReply } from '../../service/replies.ts';
 
 /** What became of the payout that has the reference of another one, and what allowing that other one does to it. */
 const STANDS: Readonly<Record<Exclude<PayoutState, 'ready'>, string>> = {
@@ -48,17 +50,18 @@ export async function otherOfReference(
 }
 
 /**
- * The payout of a payment that shows another reference: by the payment's id or, as where a service gives equal requests one quote, by
- * that reference. '' where none is known.
+ * The other payout to which a payment belongs that shows another reference: by its id or, as where a service gives equal requests one
+ * quote, by that reference. '' where none is known, and for a payment that shows no other reference.
  */
 export async function otherOfPayment(
   ledger: Pick<Ledger, 'references' | 'payouts'>,
   payout: Payout,
-  { paymentId, reference }: { readonly paymentId: string; readonly reference: string },
+  { paymentId, internalId }: Pick<PaymentReply, 'paymentId' | 'internalId'>,
 ): Promise<string> {
+  if (internalId === null || isSameReference(internalId, payout.row.reference)) return '';
   const holder = await ledger.payouts.holderOf(paymentId);
   if (holder !== undefined && holder !== payoutId(payout)) return holder;
-  return await ledger.references.beside(hashReference(reference), payoutId(payout));
+  return await ledger.references.beside(hashReference(internalId), payoutId(payout));
 }
 
 function standsOf(holder: Payout | undefined, run: Run | undefined): string {
