@@ -61,21 +61,21 @@ async function openDesk(rows = 1): Promise<Desk> {
   };
 }
 
-describe('a payout whose payment shows another reference', () => {
-  /** The first row's reply is lost; its payment shows the reference. It is held after 24 hours. */
-  async function holdWith({ rig, pay }: Desk, internalId: string, other: Json = {}): Promise<void> {
-    rig.service.onPay = (request, answering) => {
-      rig.service.commit(request, { originator: { internalId }, ...other });
-      answering.reset();
-    };
-    await rig.pay(pay);
-    const values = { reasonCode: 'E_TRIED', reason: 'it was tried for 24 h and is still unknown' };
-    const held = { runId: rig.runId, line: 2, to: 'held', actor: 'test', reason: 'E_TRIED', values } as const;
-    await rig.ledger.payouts.move(held);
-    const armedAt = Date.now() - 2 * 86_400_000;
-    await changeStored({ ...rig, line: 2 }, { aa: String(armedAt), ql: '10000', x: String(armedAt + 10_000) });
-  }
+/** The first row's reply is lost; its payment shows the reference. It is held after 24 hours. */
+async function holdWith({ rig, pay }: Desk, internalId: string, other: Json = {}): Promise<void> {
+  rig.service.onPay = (request, answering) => {
+    rig.service.commit(request, { originator: { internalId }, ...other });
+    answering.reset();
+  };
+  await rig.pay(pay);
+  const values = { reasonCode: 'E_TRIED', reason: 'it was tried for 24 h and is still unknown' };
+  const held = { runId: rig.runId, line: 2, to: 'held', actor: 'test', reason: 'E_TRIED', values } as const;
+  await rig.ledger.payouts.move(held);
+  const armedAt = Date.now() - 2 * 86_400_000;
+  await changeStored({ ...rig, line: 2 }, { aa: String(armedAt), ql: '10000', x: String(armedAt + 10_000) });
+}
 
+describe('a payout whose payment shows another reference', () => {
   test('can be settled by people, once it is held', async () => {
     const desk = await openDesk();
     await holdWith(desk, OTHER.originator.internalId);
