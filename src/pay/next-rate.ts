@@ -23,6 +23,8 @@ export interface SeenAnswers {
 
 /** What is refused within this time of a cut was sent before it. */
 const ONE_CUT_MS = 1000;
+/** A limit that held for so long is not another one for one refusal: requests that were late went in a bunch. */
+const HELD_MS = 20_000;
 /** By so much the rate grows in a second's worth of payments while no limit is known. */
 const GROWTH = 1.6;
 /** Near a known limit, as a share of it, the rate climbs slowly; past it by as much, the limit is another one by now. */
@@ -49,7 +51,8 @@ export function nextRate(rate: Rate, seen: SeenAnswers, { now, bounds }: { now: 
     const sinceCut = now - rate.cutAt;
     // A clock that stepped back has left no cut behind.
     if (sinceCut >= 0 && sinceCut < ONE_CUT_MS) return { ...rate, perSecond };
-    return { perSecond: within(perSecond / 2), limit: perSecond, cutAt: now };
+    const isKept = rate.limit !== null && perSecond <= rate.limit && sinceCut >= HELD_MS;
+    return { perSecond: within(perSecond / 2), limit: isKept ? rate.limit : perSecond, cutAt: now };
   }
   // One step never doubles it, however many answers came.
   const seconds = Math.min(1, seen.well / perSecond);

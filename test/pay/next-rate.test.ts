@@ -120,12 +120,14 @@ function pay({
   top,
   waitMs,
   seconds,
+  stallEveryMs = Number.POSITIVE_INFINITY,
 }: {
   limit: number;
   floor: number;
   top: number;
   waitMs: number;
   seconds: number;
+  stallEveryMs?: number;
 }) {
   const within = { floor, top };
   let at = firstRate(within);
@@ -139,6 +141,8 @@ function pay({
     late.push(at);
     const { perSecond } = late[Math.max(0, late.length - LATE_TICKS)] ?? at;
     owed = now < waitUntil ? 0 : owed + (perSecond * TICK_MS) / 1000;
+    // After a stall, 200 ms worth of requests leave at once.
+    if (now > 0 && now % stallEveryMs === 0) owed += (perSecond * 200) / 1000;
     const seenNow = { well: 0, refused: 0 };
     for (; owed >= 1; owed -= 1) {
       while ((sent[0] ?? now) <= now - 1000) sent.shift();
@@ -159,6 +163,10 @@ describe('a service with a limit that it does not say', () => {
     ['50 a second, and a second to wait', { limit: 50, floor: 5, top: 400, waitMs: 1000, seconds: 240 }],
     ['50 a second, and five seconds to wait', { limit: 50, floor: 5, top: 400, waitMs: 5000, seconds: 600 }],
     ['50 a second, below a top that is near', { limit: 50, floor: 5, top: 60, waitMs: 1000, seconds: 240 }],
+    [
+      '50 a second, with a bunch of late requests each minute',
+      { limit: 50, floor: 5, top: 400, waitMs: 1000, seconds: 1200, stallEveryMs: 60_000 },
+    ],
     ['500 a second', { limit: 500, floor: 10, top: 5000, waitMs: 1000, seconds: 240 }],
   ])('of %s is paid at nine tenths of it, and refuses one in fifty at most', (_name, service) => {
     const found = pay(service);
