@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openApp } from '../../src/app.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { readConfig } from '../../src/config/config.ts';
@@ -10,20 +10,14 @@ import { adoptSettings } from '../../src/runs/safety/adopt-settings.ts';
 import { newLedger } from '../ledger/test-ledger.ts';
 import { addWithPassword, peopleRig } from '../people/people-rig.ts';
 import { openTestApp } from '../runs/opened-app.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
 /*
  * Words about the ledger as a whole, of which each takes two people: attacks of who can write to Redis and has no key of the ledger,
  * and of who was disabled.
  */
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const NEW_SAFETY = 'grace 0, limits none, approval none';
 const US = '\u001f';

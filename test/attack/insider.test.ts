@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createKey, readKey } from '../../src/people/keys.ts';
@@ -9,20 +9,14 @@ import { disableUser, resetUser } from '../../src/people/users.ts';
 import { type ApproveDeps, approveRun } from '../../src/runs/decide/approve.ts';
 import { addWithPassword, IP, peopleRig } from '../people/people-rig.ts';
 import { beginRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from '../web/rig.ts';
 
 /*
  * Attacks of people of the company, or of who has taken over the account of one of them. Each test says what has to hold.
  */
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 describe('the word of an admin who was found out and disabled', () => {
   test('does not make another admin the second one of a reset: whoever was shown the secret signs in', async () => {

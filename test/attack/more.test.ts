@@ -1,21 +1,15 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { looksLike } from '../../src/people/look-alikes.ts';
 import { requireName } from '../../src/people/names.ts';
 import { writeReport } from '../../src/runs/after/report.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from '../web/rig.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 test('a run whose id somebody wrote into Redis makes no file outside of the report folder', async () => {
   const app = await openTestApp(server.url);

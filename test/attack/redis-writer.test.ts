@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemRandom } from '../../src/clock.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { PEOPLE_CHANGED } from '../../src/ledger/people/people-list.ts';
@@ -12,7 +12,7 @@ import { requireTrueRows } from '../../src/runs/safety/shown-seals.ts';
 import { CHEAP } from '../people/people-rig.ts';
 import { beginRun, movePayout, payoutAt } from '../runs/recorded-run.ts';
 import { changeStored, readValues } from '../support/records.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { openWebRig } from '../web/rig.ts';
 
 /*
@@ -20,13 +20,7 @@ import { openWebRig } from '../web/rig.ts';
  * has to hold (docs/security.md, "Seals"); those that fail show what does not.
  */
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** A ledger of its own, in an open season. */
 async function openFresh() {

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openKnownBlockList } from '../../src/pay/known-block-list.ts';
 import { openPasswords } from '../../src/people/password.ts';
 import { signIn } from '../../src/people/sign-in.ts';
@@ -8,19 +8,13 @@ import { disableUser } from '../../src/people/users.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { addWithPassword, CHEAP, IP, PASSWORD } from '../people/people-rig.ts';
 import { openTestApp } from '../runs/opened-app.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
 /*
  * Who can write to Redis and has no key of the ledger puts a former list back, with the seal that it had (docs/security.md).
  */
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const SETTINGS = { PAYRUN_LEDGER_KEY: 'a key that is not in Redis, of the test' };
 

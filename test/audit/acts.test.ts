@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { type AuditRecord, headText, readEntry } from '../../src/audit/entry.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
@@ -12,21 +12,15 @@ import { type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { all } from './audit-rig.ts';
 
 const BY_ANNA = { actor: 'anna', reason: 'bank holiday' };
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: App & { readonly dir: string };
 let folder: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   app = await openTestApp(server.url);
   folder = mkdtempSync(join(tmpdir(), 'payrun-acts-'));

@@ -1,21 +1,15 @@
 import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readEntry, writeEntry } from '../../src/audit/entry.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { type AuditRig, actOf, all, appendAll, auditRig } from './audit-rig.ts';
 
-let server: TestRedis;
+const server = await useTestRedis();
 let rig: AuditRig;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   rig = await auditRig(server.redis);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type AuditRecord, BEFORE_FIRST, entryText, readEntry, writeEntry } from '../../src/audit/entry.ts';
 import { type AuditVerdict, verifyAudit } from '../../src/audit/verify.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
@@ -6,23 +6,17 @@ import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { type MacKeys, openLedgerKeys } from '../../src/ledger-key.ts';
 import { runsForAudit } from '../../src/runs/safety/sealed-runs.ts';
 import { recordRun } from '../runs/recorded-run.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { actOf, all, appendAll } from './audit-rig.ts';
 
 const PEOPLE = ['anna', 'ben', 'carl', 'dora', 'emil'];
 const KEY = 'k'.repeat(32);
 
-let server: TestRedis;
+const server = await useTestRedis();
 let prefix: string;
 let ledger: Ledger;
 let lines: string[];
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 /** Entry 1 is the ledger's, entries 2 to 6 are of these people; no directory has copies. */
 beforeEach(async () => {
   prefix = freshPrefix();

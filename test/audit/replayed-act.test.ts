@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { openLedgerKeys } from '../../src/ledger-key.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { actOf, all } from './audit-rig.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 test('nobody gets an entry signed by writing an act to Redis that waited there before', async () => {
   const prefix = freshPrefix();

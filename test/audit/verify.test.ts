@@ -1,23 +1,17 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type AuditHead, type AuditRecord, BEFORE_FIRST, readEntry, writeEntry } from '../../src/audit/entry.ts';
 import { type KnownHead, verifyAudit } from '../../src/audit/verify.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { type AuditRig, all, appendAll, auditRig } from './audit-rig.ts';
 
 const PEOPLE = ['anna', 'ben', 'carl', 'dora', 'emil'];
 
-let server: TestRedis;
+const server = await useTestRedis();
 let rig: AuditRig;
 let lines: string[];
 let head: AuditHead;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 /** Entry 1 is the ledger's, entries 2 to 6 are of these people. */
 beforeEach(async () => {
   rig = await auditRig(server.redis);

@@ -1,28 +1,22 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { buildPayrun, type Ended, type Payrun, payoutFile } from './payrun.ts';
+import { useTestRedis } from '../support/redis.ts';
+import { type Ended, payoutFile, usePayrun } from './payrun.ts';
 
 // It starts many processes.
 vi.setConfig({ testTimeout: 180_000 });
 
 const ASCII_ALONE = /^\p{ASCII}*$/u;
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun({ REDIS_URL: redis.url });
 let runId: string;
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun({ REDIS_URL: redis.url });
   writeFileSync(join(payrun.dir, 'Köln.csv'), payoutFile([['INV-1', '10.00']]));
   const { stdout } = await payrun.run(['run', 'Köln.csv', '--json']);
   runId = z.object({ runId: z.string() }).parse(JSON.parse(stdout)).runId;
-});
-afterAll(async () => {
-  payrun.remove();
-  await redis.stop();
 });
 
 const COMMANDS = [

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { makeLedger } from '../runs/opened-app.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
-import { buildPayrun, type Ended, type Payrun, parsed, payoutFile, reportSchema, runSchema } from './payrun.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
+import { type Ended, parsed, payoutFile, reportSchema, runSchema, usePayrun } from './payrun.ts';
 
 const verdictSchema = z.strictObject({
   holds: z.boolean(),
@@ -32,24 +32,18 @@ const entriesSchema = z.array(
 /** A test here starts up to seven processes, each of which a busy machine may take seconds to start. */
 const MANY_PROCESSES = { timeout: 180_000 };
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun({ REDIS_URL: redis.url });
 let place: Record<string, string>;
 let places = 0;
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun({ REDIS_URL: redis.url });
   writeFileSync(join(payrun.dir, 'one.csv'), payoutFile([['INV-1', '10.00']]));
 }, 180_000);
 beforeEach(async () => {
   places++;
   place = { PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(payrun.dir, `data-${places}`) };
   await makeLedger(redis.url, place);
-});
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
 });
 
 const run = (...words: string[]): Promise<Ended> => payrun.run(words, place);

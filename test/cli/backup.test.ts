@@ -7,24 +7,22 @@ import { systemClock } from '../../src/clock.ts';
 import { writeBackup } from '../../src/ledger/season/backup.ts';
 import { type RedisFiles, readRedisFiles, saveSnapshot } from '../../src/ledger/season/snapshot.ts';
 import { runScript } from '../crash/run-script.ts';
-import { buildProcesses, type Ended, type Processes } from '../support/payrun-processes.ts';
+import { type Ended, useProcesses } from '../support/payrun-processes.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { payoutFile } from './payrun.ts';
 
 const TEST_MS_MAX = 180_000;
 
-let processes: Processes;
+const processes = useProcesses();
 let server: TestRedis;
 /** Where a file was paid on the private Redis. */
 let place: Place;
 
 beforeAll(async () => {
-  processes = buildProcesses();
   server = await startTestRedis();
   place = await paidPlace();
 }, TEST_MS_MAX);
 afterAll(async () => {
-  await processes.remove();
   await server.stop();
 });
 

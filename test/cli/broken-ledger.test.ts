@@ -1,16 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { blockOf, ledgerKeys } from '../../src/ledger/keys.ts';
 import { changeStored, putBack, type RecordPlace, textOfRecord } from '../support/records.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
-import { buildPayrun, type Payrun, parsed, payoutFile, runSchema } from './payrun.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
+import { parsed, payoutFile, runSchema, usePayrun } from './payrun.ts';
 
 const MINUTES = { timeout: 240_000 };
 const PREFIX = freshPrefix();
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun();
 let place: Record<string, string>;
 let runId: string;
 /** The ledger as payrun left it, key by key. */
@@ -18,8 +18,6 @@ let whole: Map<string, Buffer>;
 
 /** Three payouts of 10, 20 and 30 USD that were paid. */
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun();
   place = { REDIS_URL: redis.url, PAYRUN_PREFIX: PREFIX };
   const rows = [10, 20, 30].map((amount) => [`INV-${amount}`, `${amount}.00`] as const);
   writeFileSync(join(payrun.dir, 'three.csv'), payoutFile(rows));
@@ -31,10 +29,6 @@ beforeAll(async () => {
 beforeEach(async () => {
   await redis.redis.del(...(await redis.redis.keys(`${PREFIX}*`)));
   for (const [key, dump] of whole) await redis.redis.restore(key, 0, dump);
-});
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
 });
 
 function placeAt(line: number): RecordPlace {

@@ -2,24 +2,23 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { explain } from '../../src/cli/explain.ts';
 import { exitCodeOfUsage, openProgram } from '../../src/cli/program.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { selfSignedUrl } from '../pay/unreachable.ts';
 import { makeLedger } from '../runs/opened-app.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import {
-  buildPayrun,
   doctorSchema,
   type Ended,
-  type Payrun,
   parsed,
   payoutFile,
   problemsSchema,
   runSchema,
   statusSchema,
+  usePayrun,
 } from './payrun.ts';
 
 const SAMPLES = resolve(import.meta.dirname, '../../samples');
@@ -32,15 +31,13 @@ const NOWHERE = {
   PAYRUN_ENVIRONMENT: 'test',
 };
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun({ REDIS_URL: redis.url });
 /** A ledger and data directory of its own for each test. */
 let place: Record<string, string>;
 let places = 0;
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun({ REDIS_URL: redis.url });
   writeFileSync(
     join(payrun.dir, 'two.csv'),
     payoutFile([
@@ -56,11 +53,6 @@ vi.setConfig({ testTimeout: 180_000 });
 beforeEach(() => {
   places++;
   place = { PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(payrun.dir, `data-${places}`) };
-});
-
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
 });
 
 const run = (...words: string[]): Promise<Ended> => payrun.run(words, place);

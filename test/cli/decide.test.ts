@@ -1,24 +1,16 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { paySecretly, runSandbox } from '../web/secretly-paid.ts';
-import { buildPayrun, type Payrun } from './payrun.ts';
+import { usePayrun } from './payrun.ts';
 
 const QUOTE = '9b2f7a31-0c3d-4f57-8a86-2f3c5c1d7e90';
 
-let redis: TestRedis;
-let payrun: Payrun;
-beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun({ REDIS_URL: redis.url });
-}, 180_000);
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
-});
+const redis = await useTestRedis();
+const payrun = usePayrun({ REDIS_URL: redis.url });
 vi.setConfig({ testTimeout: 180_000 });
 
 test.each([

@@ -7,7 +7,7 @@ import { knownFaultsOf } from '../../src/redis/known-faults.ts';
 import { type NetworkRedis, startNetworkRedis } from '../support/network-redis.ts';
 import { ROOT } from '../support/payrun-processes.ts';
 import { startTestRedis } from '../support/redis.ts';
-import { buildPayrun, doctorSchema, type Payrun, parsed } from './payrun.ts';
+import { doctorSchema, parsed, usePayrun } from './payrun.ts';
 
 const PROD = {
   PAYRUN_SERVICE_URL: 'https://127.0.0.1:1',
@@ -18,21 +18,19 @@ const PROD = {
   PAYRUN_ENVIRONMENT: 'prod',
 };
 
-let payrun: Payrun;
+const payrun = usePayrun();
 let open: NetworkRedis;
 let guarded: NetworkRedis;
 /** What this machine's server is known for. */
 let faults: readonly string[];
 
 beforeAll(async () => {
-  payrun = buildPayrun();
   [open, guarded] = await Promise.all([startNetworkRedis(), startNetworkRedis('--requirepass', 'secret')]);
   const redis = new Redis(`redis://${open.host}`);
   faults = knownFaultsOf(infoFields(await redis.info()));
   redis.disconnect();
 });
 afterAll(async () => {
-  payrun.remove();
   await Promise.all([open, guarded].map((redis) => redis.stop()));
 });
 

@@ -1,15 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { EXIT } from '../../src/cli/exit-code.ts';
 import { SETTING_NAMES } from '../../src/config/config.ts';
-import { buildPayrun, type Payrun } from './payrun.ts';
+import { usePayrun } from './payrun.ts';
 
-let payrun: Payrun;
-beforeAll(() => {
-  payrun = buildPayrun();
-});
-afterAll(() => payrun.remove());
+const payrun = usePayrun();
 
 async function printed(...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await payrun.run(words);

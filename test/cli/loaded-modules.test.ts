@@ -1,16 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildPayrun, type Payrun } from './payrun.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { usePayrun } from './payrun.ts';
 
-let payrun: Payrun;
+const payrun = usePayrun();
 beforeAll(() => {
-  payrun = buildPayrun();
   writeFileSync(join(payrun.dir, 'load.mjs'), LOAD);
   writeFileSync(join(payrun.dir, 'note.mjs'), NOTE);
 });
-afterAll(() => payrun.remove());
 
 const NOTE = "import { register } from 'node:module';\nregister('./load.mjs', import.meta.url);\n";
 /** A hook of Node's loader: notes the address of each module. */

@@ -10,7 +10,7 @@ import { SECRET } from '../notify/notify-desk.ts';
 import { PRIVATE_KEY } from '../report/signed-reports.ts';
 import { type AnsweringServer, startAnsweringServer } from '../support/answering-server.ts';
 import { freePort } from '../support/network-redis.ts';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { useProcesses } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { startService } from '../support/service-process.ts';
 
@@ -24,16 +24,14 @@ const CANARIES = {
 type Canary = keyof typeof CANARIES;
 const GOOD = `${CANARIES.reference},${CANARIES['identity id']},10.00,USD,MXN`;
 
-let processes: Processes;
+const processes = useProcesses();
 let redis: TestRedis;
 let receiver: AnsweringServer;
 beforeAll(async () => {
-  processes = buildProcesses();
   redis = await startTestRedis();
   receiver = await startAnsweringServer((_, answering) => answering.reply({}));
 });
 afterAll(async () => {
-  await processes.remove();
   await redis.stop();
   await receiver.close();
 });

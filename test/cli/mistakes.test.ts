@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { buildProcesses, type Ended, type Processes, ROOT } from '../support/payrun-processes.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { type Ended, ROOT, useProcesses } from '../support/payrun-processes.ts';
 import { MISTAKES, type Mistake } from './mistakes.ts';
 
 const PAGE = join(ROOT, 'docs/mistakes.md');
@@ -28,7 +28,7 @@ service, a Redis or a disk that is gone or full (\`test/cli/outages-of-runs.test
 \`test/cli/ascii.test.ts\`).
 `;
 
-let processes: Processes;
+const processes = useProcesses();
 let ended: readonly Shown[];
 
 interface Shown extends Ended {
@@ -37,7 +37,6 @@ interface Shown extends Ended {
 }
 
 beforeAll(async () => {
-  processes = buildProcesses();
   const waiting = [...MISTAKES];
   const shown = new Map<Mistake, Shown>();
   const worker = async (): Promise<void> => {
@@ -48,9 +47,6 @@ beforeAll(async () => {
   await Promise.all(Array.from({ length: TOGETHER }, worker));
   ended = MISTAKES.flatMap((mistake) => shown.get(mistake) ?? []);
 }, 600_000);
-afterAll(async () => {
-  await processes.remove();
-});
 
 async function make(mistake: Mistake): Promise<Shown> {
   const cwd = processes.folder();

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { EXIT } from '../../src/cli/exit-code.ts';
 import { onSmallDisk } from '../faults/disk-steps.ts';
 import { missingRoot } from '../faults/needs.ts';
-import { buildProcesses, type Processes, type Started } from '../support/payrun-processes.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { type Started, useProcesses } from '../support/payrun-processes.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
 import { payoutFile } from './payrun.ts';
 
@@ -17,17 +17,11 @@ const ROWS = 60;
 /** Seconds from the beginning of an outage to its first line. */
 const TOLD_S_MAX = 5;
 
-let redis: TestRedis;
-let processes: Processes;
+const redis = await useTestRedis();
+const processes = useProcesses();
 let service: ServiceProcess;
 beforeAll(async () => {
-  redis = await startTestRedis();
-  processes = buildProcesses();
   service = await startService(processes);
-});
-afterAll(async () => {
-  await processes.remove();
-  await redis.stop();
 });
 
 interface Desk {
@@ -130,7 +124,7 @@ test('a service that is killed in mid-run is told by worker, watch and status wi
 });
 
 test('a Redis that is killed is told by worker and watch with what was sent and what waits, and both go on by themselves', async () => {
-  const own = await startTestRedis();
+  const own = await useTestRedis();
   onTestFinished(() => own.stop());
   const at = desk(own.url);
   const { cwd, env, looking } = at;

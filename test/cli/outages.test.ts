@@ -1,25 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { EXIT } from '../../src/cli/exit-code.ts';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useProcesses } from '../support/payrun-processes.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { payoutFile } from './payrun.ts';
 
 // It starts several processes.
 vi.setConfig({ testTimeout: 180_000 });
 
-let redis: TestRedis;
-let processes: Processes;
-beforeAll(async () => {
-  redis = await startTestRedis();
-  processes = buildProcesses();
-});
-afterAll(async () => {
-  await processes.remove();
-  await redis.stop();
-});
+const redis = await useTestRedis();
+const processes = useProcesses();
 
 test('run, status and watch say that the service does not answer, and what waits', async () => {
   const cwd = processes.folder();
@@ -53,7 +45,7 @@ test('run, status and watch say that the service does not answer, and what waits
 });
 
 test('a Redis that is gone is waited for as long as --wait says, and the command that carries on is told', async () => {
-  const own = await startTestRedis();
+  const own = await useTestRedis();
   const cwd = processes.folder();
   writeFileSync(join(cwd, 'many.csv'), payoutFile(manyRows(2000)));
   const env = { REDIS_URL: own.url, PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(cwd, 'data') };

@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import {
-  buildPayrun,
   type Ended,
-  type Payrun,
   parsed,
   payoutFile,
   reportSchema,
@@ -14,10 +12,11 @@ import {
   runSchema,
   statusSchema,
   storySchema,
+  usePayrun,
 } from './payrun.ts';
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun({ REDIS_URL: redis.url });
 let runId: string;
 /** How the run came to be paid: the outputs of the commands that did it. */
 let submit: Ended;
@@ -25,8 +24,6 @@ let worker: Ended & { pid: number | undefined };
 let watch: Ended;
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun({ REDIS_URL: redis.url });
   const rows = [...Array(8).keys()].map((index) => [`INV-${index + 1}`, `${100 + index}.25`] as const);
   writeFileSync(join(payrun.dir, 'payouts.csv'), payoutFile([...rows, ['INV-9', 'much']]));
   submit = await payrun.run(['submit', 'payouts.csv', '--sandbox', '--skip-invalid', '--as', 'anna', '--json']);
@@ -39,11 +36,6 @@ beforeAll(async () => {
   working.child.kill('SIGTERM');
   worker = { ...(await working.ended), pid: working.child.pid };
 }, 180_000);
-
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
-});
 
 /** A run is finished when nothing is open any more; its payments complete a little later. */
 async function paymentsAreSettled(): Promise<boolean> {

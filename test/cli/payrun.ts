@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { z } from 'zod';
 import { OUTCOMES, RUN_STATES } from '../../src/payout.ts';
 import { asTestStarts } from '../support/as-test-starts.ts';
@@ -48,6 +48,13 @@ export function buildPayrun(common: Readonly<Record<string, string>> = {}): Payr
     run: (words, env) => start(words, env).ended,
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };
+}
+
+/** The same for all tests of a file. */
+export function usePayrun(common?: Readonly<Record<string, string>>): Payrun {
+  const payrun = buildPayrun(common);
+  afterAll(() => payrun.remove());
+  return payrun;
 }
 
 function watchOver(child: ChildProcessWithoutNullStreams): Started {

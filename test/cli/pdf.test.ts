@@ -1,20 +1,18 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
-import { buildPayrun, type Payrun, parsed, payoutFile, runSchema } from './payrun.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
+import { parsed, payoutFile, runSchema, usePayrun } from './payrun.ts';
 import { type PdfText, readPdf } from './pdf-text.ts';
 
 const MINUTES = { timeout: 240_000 };
 const hasChromium = existsSync('/usr/bin/chromium');
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun({ REDIS_URL: redis.url, PAYRUN_PREFIX: freshPrefix() });
 let runId: string;
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun({ REDIS_URL: redis.url, PAYRUN_PREFIX: freshPrefix() });
   writeFileSync(
     join(payrun.dir, 'two.csv'),
     payoutFile([
@@ -24,10 +22,6 @@ beforeAll(async () => {
   );
   runId = parsed(runSchema, (await payrun.run(['run', 'two.csv', '--json'])).stdout).runId;
 }, 180_000);
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
-});
 
 function pdf(name: string): PdfText {
   return readPdf(readFileSync(join(payrun.dir, name)));

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { OUTCOMES } from '../../src/payout.ts';
 import { sheetsOf } from '../report/workbook.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { buildPayrun, type Payrun, parsed, payoutFile, reportSchema, runSchema } from './payrun.ts';
+import { useTestRedis } from '../support/redis.ts';
+import { parsed, payoutFile, reportSchema, runSchema, usePayrun } from './payrun.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 240_000 });
 
@@ -18,13 +18,11 @@ const period = z.looseObject({
   lines: z.array(z.looseObject({ by: z.string(), outcomes: z.record(z.string(), z.number()) })),
 });
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun({ REDIS_URL: redis.url });
 const runs: string[] = [];
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun({ REDIS_URL: redis.url });
   writeFileSync(
     join(payrun.dir, 'a.csv'),
     payoutFile([
@@ -40,10 +38,6 @@ beforeAll(async () => {
   ]) {
     runs.push(parsed(runSchema, (await payrun.run([...words, '--json'])).stdout).runId);
   }
-});
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
 });
 
 describe('report --from --to', () => {

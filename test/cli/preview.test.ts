@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { openSandbox } from '../sandbox/desk.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
-import { buildPayrun, type Ended, type Payrun, parsed, payoutFile, problemsSchema, reportSchema } from './payrun.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
+import { type Ended, parsed, payoutFile, problemsSchema, reportSchema, usePayrun } from './payrun.ts';
 
 const decimal = z.string().regex(/^[0-9]+(\.[0-9]+)?$/);
 const money = z.strictObject({ amount: decimal, currency: z.string().length(3) });
@@ -85,21 +85,12 @@ const bookingSchema = z.array(
   z.looseObject({ currency: z.string(), debited: decimal, debitedPayments: z.int(), fees: decimal }),
 );
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun();
 let place: Record<string, string>;
 let places = 0;
 
 vi.setConfig({ testTimeout: 180_000 });
-
-beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun();
-}, 180_000);
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
-});
 
 /** Each test has a folder for temporary files of its own, and a data directory that is not there yet. */
 beforeEach(() => {

@@ -7,7 +7,7 @@ import { systemClock, systemRandom } from '../../src/clock.ts';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { readKnownService } from '../../src/service/capabilities-file.ts';
-import { buildPayrun, doctorSchema, type Payrun, parsed } from './payrun.ts';
+import { doctorSchema, parsed, usePayrun } from './payrun.ts';
 
 const BENEFICIARY = '00000001-0000-4000-8000-000000000000';
 const NO_REDIS = 'redis://:none@127.0.0.1:1';
@@ -35,12 +35,11 @@ const probeSchema = z.strictObject({
 });
 
 let folder: string;
-let payrun: Payrun;
+const payrun = usePayrun({ REDIS_URL: NO_REDIS });
 let sandbox: Sandbox;
 let settings: Record<string, string>;
 
 beforeAll(async () => {
-  payrun = buildPayrun({ REDIS_URL: NO_REDIS });
   folder = mkdtempSync(join(tmpdir(), 'payrun-probe-'));
   sandbox = await startSandbox({
     folder,
@@ -61,7 +60,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await sandbox?.close();
-  payrun?.remove();
   rmSync(folder, { recursive: true, force: true });
 });
 

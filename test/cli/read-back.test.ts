@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { changeStored, forceState, putBack, type RecordPlace, textOfRecord } from '../support/records.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
-import { buildPayrun, type Payrun, parsed, payoutFile, runSchema } from './payrun.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
+import { parsed, payoutFile, runSchema, usePayrun } from './payrun.ts';
 
 const MINUTES = { timeout: 180_000 };
 const difference = z.strictObject({
@@ -24,8 +24,8 @@ const readBackSchema = z.strictObject({
   unanswered: z.int(),
 });
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun();
 let place: Record<string, string>;
 let runId: string;
 /** The records of the run as payrun wrote them. */
@@ -33,8 +33,6 @@ let records: string[];
 
 /** Three payouts that the sandbox paid. */
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun();
   place = { REDIS_URL: redis.url, PAYRUN_PREFIX: freshPrefix() };
   const file = payoutFile([
     ['INV-1', '10.00'],
@@ -49,10 +47,6 @@ beforeEach(async () => {
   for (const [index, record] of records.entries()) {
     await putBack(placeAt(index + 2), record);
   }
-});
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
 });
 
 function placeAt(line: number): RecordPlace {

@@ -2,33 +2,27 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { camtXml } from '../intake/camt-message.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { buildPayrun, type Payrun, parsed, payoutFile, runSchema } from './payrun.ts';
+import { useTestRedis } from '../support/redis.ts';
+import { parsed, payoutFile, runSchema, usePayrun } from './payrun.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 });
 
 const ROWS = 12;
 const AS = { columns: { paymentId: 'none' } };
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun({ REDIS_URL: redis.url });
 let runId: string;
 let rows: Record<string, string>[];
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun({ REDIS_URL: redis.url });
   const payouts = Array.from({ length: ROWS }, (_, at) => [`INV-${at + 1}`, `${100 + at}.25`] as const);
   writeFileSync(join(payrun.dir, 'payouts.csv'), payoutFile(payouts));
   const { stdout } = await payrun.run(['run', 'payouts.csv', '--json']);
   runId = parsed(runSchema, stdout).runId;
   rows = parse((await payrun.run(['report', runId])).stdout, { columns: true });
-});
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
 });
 
 /** What the bank would send of some rows. */

@@ -1,29 +1,22 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { elementsAt, parseXml, schemaFaults, textsAt } from '../report/pain002-schema.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { buildPayrun, type Payrun, parsed, reportSchema, runSchema } from './payrun.ts';
+import { useTestRedis } from '../support/redis.ts';
+import { parsed, reportSchema, runSchema, usePayrun } from './payrun.ts';
 
 const samples = resolve(import.meta.dirname, '../../samples');
 const message = join(samples, 'payment-message.xml');
 const template = join(samples, 'templates/payment-message.json');
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun({ REDIS_URL: redis.url });
 let runId: string;
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun({ REDIS_URL: redis.url });
   const submitted = await payrun.run(['submit', message, '--template', template, '--sandbox', '--json']);
   runId = parsed(runSchema, submitted.stdout).runId;
 }, 180_000);
-
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
-});
 
 describe('report --format pain.002', { timeout: 180_000 }, () => {
   test("answers a payment message with the message's own ids, and its counts are those of the JSON report", async () => {

@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { freePort } from '../browser/site.ts';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useProcesses } from '../support/payrun-processes.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-let redis: TestRedis;
-let processes: Processes;
-beforeAll(async () => {
-  redis = await startTestRedis();
-  processes = buildProcesses();
-});
-afterAll(async () => {
-  await processes.remove();
-  await redis.stop();
-});
+const redis = await useTestRedis();
+const processes = useProcesses();
 
 test('serve says that it is ready once its worker is, and answers before', async () => {
   const cwd = processes.folder();

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterEach, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { SETTING_NAMES } from '../../src/config/config.ts';
-import { buildPayrun, type Ended, type Payrun } from './payrun.ts';
+import { type Ended, usePayrun } from './payrun.ts';
 
 const SECRET = 'canary-secret-71c4';
 const LINES = `# what payrun pays through
@@ -19,11 +19,7 @@ REDIS_URL=redis://payrun:${SECRET}@127.0.0.1:9/0
 WEB_PORT=8080
 `;
 
-let payrun: Payrun;
-beforeAll(() => {
-  payrun = buildPayrun();
-});
-afterAll(() => payrun.remove());
+const payrun = usePayrun();
 afterEach(() => {
   for (const name of ['payrun.env', 'other.env']) rmSync(join(payrun.dir, name), { force: true });
 });

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { EXIT } from '../../src/cli/exit-code.ts';
 import { parseXml, schemaFaults, textsAt } from '../report/pain002-schema.ts';
 import { sheetsOf } from '../report/workbook.ts';
-import { buildProcesses, type Ended, type Processes } from '../support/payrun-processes.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { type Ended, useProcesses } from '../support/payrun-processes.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { errorBody, type ScriptedService, startScriptedService } from '../support/scripted-service.ts';
 import { openWebRig } from '../web/rig.ts';
 
@@ -22,15 +22,13 @@ const BEGIN = 'an amount of the <b>quote</b> & its "fee" would be above 10000000
 const DESCRIPTION = BEGIN + 'x'.repeat(400);
 const SHOWN = DESCRIPTION.slice(0, SHOWN_MAX);
 
-let redis: TestRedis;
-let processes: Processes;
+const redis = await useTestRedis();
+const processes = useProcesses();
 let service: ScriptedService;
 let cwd: string;
 let env: Record<string, string>;
 let runId: string;
 beforeAll(async () => {
-  redis = await startTestRedis();
-  processes = buildProcesses();
   service = await startScriptedService();
   service.onQuote = (_request, answering) => {
     const { errors, ...body } = errorBody('USR_001');
@@ -56,8 +54,6 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   await service.close();
-  await processes.remove();
-  await redis.stop();
 });
 
 async function payrun(...words: string[]): Promise<Ended> {

@@ -1,20 +1,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { EXIT } from '../../src/cli/exit-code.ts';
 import { readBook } from '../support/paid-once.ts';
-import { buildPayrun, type Payrun, payoutFile } from './payrun.ts';
+import { payoutFile, usePayrun } from './payrun.ts';
 
 // It pays through a sandbox of its own.
 vi.setConfig({ testTimeout: 180_000 });
 
-let payrun: Payrun;
+const payrun = usePayrun();
 beforeAll(() => {
-  payrun = buildPayrun();
   const rows = Array.from({ length: 12 }, (_, index) => [`INV-${index}`, `${index + 1}.00`] as const);
   writeFileSync(join(payrun.dir, 'payouts.csv'), payoutFile(rows));
 });
-afterAll(() => payrun.remove());
 
 const paid = () => readBook(join(payrun.dir, 'data/sandbox')).length;
 

@@ -1,22 +1,20 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
-import { buildPayrun, type Payrun, parsed, payoutFile, runSchema } from './payrun.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
+import { parsed, payoutFile, runSchema, usePayrun } from './payrun.ts';
 
 const MINUTES = { timeout: 180_000 };
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun();
 let place: Record<string, string>;
 let reports: string;
 let runId: string;
 
 /** A signed report of a run that was paid through the sandbox, and the public key beside its folder. */
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun();
   place = { REDIS_URL: redis.url, PAYRUN_PREFIX: freshPrefix() };
   writeFileSync(
     join(payrun.dir, 'two.csv'),
@@ -30,10 +28,6 @@ beforeAll(async () => {
   runId = parsed(runSchema, (await payrun.run(['run', 'two.csv', '--json'], place)).stdout).runId;
   reports = join(payrun.dir, 'data', 'reports');
 }, 180_000);
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
-});
 
 /** A copy of the reports on another machine: nothing of payrun's is there but the public key. */
 function elsewhere(name: string): string {

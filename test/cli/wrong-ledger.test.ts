@@ -2,24 +2,17 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { explain } from '../../src/cli/explain.ts';
 import { openProgram } from '../../src/cli/program.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { payoutFile } from './payrun.ts';
 
 const ID = '7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f';
 
-let redis: TestRedis;
+const redis = await useTestRedis();
 let dir: string;
-
-beforeAll(async () => {
-  redis = await startTestRedis();
-}, 180_000);
-afterAll(async () => {
-  await redis.stop();
-});
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'payrun-wrong-'));

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Droppers } from '../../src/config/inbox.ts';
 import { dropperOf, inboxSetting } from '../../src/config/inbox.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
@@ -7,15 +7,9 @@ import { readRun } from '../../src/runs/read-run.ts';
 import { scheduleChangesOf, scheduleChangeWords } from '../../src/runs/schedule-changes.ts';
 import { openBox, payouts, watching } from '../inbox/rig.ts';
 import { openTestApp } from '../runs/opened-app.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const UID = process.getuid?.() ?? 0;
 

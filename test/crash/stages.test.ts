@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { paidTwice, readBook } from '../support/paid-once.ts';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { useProcesses } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { seeded } from '../support/seeded.ts';
 import { startService } from '../support/service-process.ts';
@@ -15,14 +15,12 @@ const ROWS = 40;
 const ENDS = [5, 25];
 const WAIT = { timeout: 120_000, interval: 300 };
 
-let processes: Processes;
+const processes = useProcesses();
 let redis: TestRedis;
 beforeAll(async () => {
-  processes = buildProcesses();
   redis = await startTestRedis();
 });
 afterAll(async () => {
-  await processes.remove();
   await redis.stop();
 });
 

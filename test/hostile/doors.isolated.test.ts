@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openBox, payouts } from '../inbox/rig.ts';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useProcesses } from '../support/payrun-processes.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { openApiRig } from '../web/api-rig.ts';
 import { openWebRig } from '../web/rig.ts';
 import { HOSTILE_FILES, type HostileFile } from './files.ts';
@@ -13,16 +13,8 @@ const ANSWER_MS_MAX = 2000;
 const HANGS_AFTER_MS = 600_000;
 vi.setConfig({ testTimeout: HANGS_AFTER_MS });
 
-let server: TestRedis;
-let processes: Processes;
-beforeAll(async () => {
-  server = await startTestRedis();
-  processes = buildProcesses();
-});
-afterAll(async () => {
-  await processes.remove();
-  await server.stop();
-});
+const server = await useTestRedis();
+const processes = useProcesses();
 
 const TYPES: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { setSchedule } from '../../src/schedules/set.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from '../web/rig.ts';
 import { longestTurnMs } from './turns.ts';
 
@@ -8,13 +8,7 @@ import { longestTurnMs } from './turns.ts';
 const TURN_MS_MAX = 600;
 const SCHEDULES = 20;
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 test('schedules that come once in 28 years keep nobody else waiting who only looks at something else', async () => {
   const { app, person } = await openWebRig(server.url);

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { listUsers } from '../../src/people/users.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { selfSigned } from '../service/certificates.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openApiRig } from '../web/api-rig.ts';
 import { openWebRig } from '../web/rig.ts';
 import { addressOf, fillSite, openWholeSite, pageRoutes, type Route } from '../web/whole-site.ts';
@@ -25,13 +25,7 @@ const ANSWER_MS_MAX = 2000;
 const FORM_BYTES = 64_000;
 const SIGN_IN_BYTES = 15_000;
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const NEW_ID: Route = 'POST /sessions/end-others';
 

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from '../web/rig.ts';
 import { longestTurnMs } from './turns.ts';
 
@@ -8,13 +8,7 @@ import { longestTurnMs } from './turns.ts';
 const TURN_MS_MAX = 200;
 const MOVEMENTS = 100_000;
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 test.each([
   ['no payment', (at: number) => `OTHER-${at}`],

@@ -1,23 +1,15 @@
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { buildProcesses, type Ended, type Processes, type Started } from '../support/payrun-processes.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type Ended, type Started, useProcesses } from '../support/payrun-processes.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { type Box, openBox, payouts } from './rig.ts';
 
-let server: TestRedis;
-let processes: Processes;
+const server = await useTestRedis();
+const processes = useProcesses();
 let box: Box;
 let env: Record<string, string>;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  processes = buildProcesses();
-});
-afterAll(async () => {
-  await processes.remove();
-  await server.stop();
-});
 beforeEach(async () => {
   box = openBox();
   await box.source.prepare();

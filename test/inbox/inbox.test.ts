@@ -15,7 +15,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { mayDrop, openFolder } from '../../src/inbox/folder.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
@@ -30,19 +30,13 @@ import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { readRun } from '../../src/runs/read-run.ts';
 import { rowXml, workbookOf } from '../intake/workbook-file.ts';
 import { openTestApp } from '../runs/opened-app.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { type Box, mortal, openBox, pause, payouts, STABLE_MS, watching } from './rig.ts';
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: App & { readonly dir: string };
 let box: Box;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   app = await openTestApp(server.url);
   box = openBox();

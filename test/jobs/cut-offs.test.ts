@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { endingOf, endingWords, foresee, warnOfCutOffs } from '../../jobs/cut-offs.ts';
 import type { Calendars } from '../../src/config/calendars.ts';
 import { silentLog } from '../../src/log.ts';
 import { freshRows, payingRun } from '../ledger/test-ledger.ts';
 import { type NotifyDesk, notifyDesk, webhook } from '../notify/notify-desk.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
 /** Three minutes before the cut-off. */
 const NOW = Date.parse('2026-03-27T15:57:00Z');
@@ -13,15 +13,9 @@ const CALENDARS: Calendars = {
 };
 const FIXED = { ratePerSecond: 1, ratePerSecondMin: undefined };
 
-let server: TestRedis;
+const server = await useTestRedis();
 let desk: NotifyDesk;
 let runId: string;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await notifyDesk({ redis: server.redis, arming: server.redis });
   runId = await payingRun(desk.ledger, freshRows(240));

@@ -3,21 +3,19 @@ import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openLiving } from '../../jobs/living.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 
 const OURS = { host: hostname(), pid: process.pid };
 
-let server: TestRedis;
+const server = await useTestRedis();
 let redis: Redis;
 let prefix: string;
 
 beforeAll(async () => {
-  server = await startTestRedis();
   redis = await connectRedis({ socket: server.socket }, { name: 'test', kind: 'jobs' });
 });
 afterAll(async () => {
   redis.disconnect();
-  await server.stop();
 });
 beforeEach(() => {
   prefix = `${freshPrefix()}:bull`;

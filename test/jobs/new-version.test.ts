@@ -4,20 +4,18 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { payoutFile } from '../cli/payrun.ts';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { useProcesses } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { startService } from '../support/service-process.ts';
 
 const WAIT = { timeout: 200_000, interval: 500 };
 
-let processes: Processes;
+const processes = useProcesses();
 let redis: TestRedis;
 beforeAll(async () => {
-  processes = buildProcesses();
   redis = await startTestRedis();
 });
 afterAll(async () => {
-  await processes.remove();
   await redis.stop();
 });
 

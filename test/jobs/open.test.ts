@@ -5,11 +5,11 @@ import { JOB_NAMES, type JobName } from '../../jobs/catalog.ts';
 import { shortenLocks } from '../../jobs/locks.ts';
 import { type JobQueues, openQueues } from '../../jobs/open.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 
 const RUN = '20260131-k3f9xq';
 
-let server: TestRedis;
+const server = await useTestRedis();
 let connection: Redis;
 let prefix: string;
 let jobs: JobQueues;
@@ -17,12 +17,10 @@ let jobs: JobQueues;
 let queues: Map<JobName, Queue>;
 
 beforeAll(async () => {
-  server = await startTestRedis();
   connection = await connectRedis({ socket: server.socket }, { name: 'test', kind: 'jobs' });
 });
 afterAll(async () => {
   connection.disconnect();
-  await server.stop();
 });
 beforeEach(() => {
   prefix = `${freshPrefix()}:bull`;

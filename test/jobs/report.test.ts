@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { reportJob } from '../../jobs/report.ts';
 import type { Run } from '../../src/payout.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
 import { armPayout, freshLedger, movePayout, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
 const HOUR_MS = 3_600_000;
 
-let server: TestRedis;
+const server = await useTestRedis();
 let run: Run;
 let settled: Run;
 
 /** A finished run of which one payment is on its way still, and the same once that has arrived. */
 beforeAll(async () => {
-  server = await startTestRedis();
   const ledger = await freshLedger(server.redis);
   const runId = await recordRun(ledger, { lines: [2] });
   await armPayout(ledger, { runId, line: 2 }, 'q-2');
@@ -27,9 +26,6 @@ beforeAll(async () => {
   run = await read();
   await movePayout(ledger, { runId, line: 2 }, 'completed');
   settled = await read();
-});
-afterAll(async () => {
-  await server.stop();
 });
 
 function waitMs(of: Run, overMs: number): number {

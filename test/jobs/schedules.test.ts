@@ -7,28 +7,24 @@ import { silentLog } from '../../src/log.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import type { Act } from '../../src/schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../src/schedules/set.ts';
-import { connectArming, newLedger, type TestLedger } from '../ledger/test-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { newLedger, type TestLedger, useArming } from '../ledger/test-ledger.ts';
+import { useTestRedis } from '../support/redis.ts';
 
 const DAY_MS = 86_400_000;
 /** Its times are a day apart, so that none comes while a test runs. */
 const DAILY = { cron: '0 0 * * *', zone: 'UTC', act: { kind: 'start' } as Act, windowMs: DAY_MS };
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let connection: Redis;
 let desk: TestLedger;
 let deps: JobDeps;
 
 beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
   connection = await connectRedis({ socket: server.socket }, { name: 'test', kind: 'jobs' });
 });
 afterAll(async () => {
-  arming.disconnect();
   connection.disconnect();
-  await server.stop();
 });
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });

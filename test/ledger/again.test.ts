@@ -1,9 +1,7 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { PayoutRow } from '../../src/payout.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import {
-  connectArming,
   freshRows,
   movePayout,
   newLedger,
@@ -11,21 +9,14 @@ import {
   recordRows,
   sendTo,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 let rows: PayoutRow[];
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
   rows = freshRows(2);

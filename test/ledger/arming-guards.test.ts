@@ -1,12 +1,10 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { SCHEMA_VERSION } from '../../src/ledger/season/refuse-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import {
   armingOf,
   armPayout,
-  connectArming,
   DATA_DIR,
   freshRows,
   movePayout,
@@ -14,21 +12,14 @@ import {
   payingRun,
   readPayout,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 let place: { readonly runId: string; readonly line: number };
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
   place = { runId: await payingRun(desk.ledger, freshRows(1)), line: 2 };

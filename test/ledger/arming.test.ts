@@ -1,5 +1,4 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { referencesKey } from '../../src/ledger/keys.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
@@ -7,7 +6,7 @@ import type { ArmAnswer, Arming } from '../../src/ledger/payouts/acts.ts';
 import { ARMINGS_PER_QUOTE_MAX, type Payout, QUOTES_PER_PAYOUT_MAX } from '../../src/payout.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import {
   armingOf,
   armPayout,
@@ -24,21 +23,14 @@ import {
   recordRows,
   sendTo,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 let runId: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
   runId = await payingRun(desk.ledger, freshRows(3));

@@ -1,25 +1,19 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { AuditStore } from '../../src/audit/audit-log.ts';
 import { BEFORE_FIRST } from '../../src/audit/entry.ts';
 import { openAuditStore } from '../../src/ledger/audit.ts';
 import { all } from '../audit/audit-rig.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { newLedger, SERVICE, type TestLedger } from './test-ledger.ts';
 
 const FIRST = `${'a'.repeat(64)} first`;
 const SECOND = `${'b'.repeat(64)} second`;
 const AFTER_FIRST = { number: 1, hash: 'a'.repeat(64) };
 
-let server: TestRedis;
+const server = await useTestRedis();
 let desk: TestLedger;
 let store: AuditStore;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming: server.redis });
   store = openAuditStore(server.redis, desk.keys);

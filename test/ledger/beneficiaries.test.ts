@@ -1,19 +1,9 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { connectArming, freshRows, newLedger, payingRun, sendTo } from './test-ledger.ts';
+import { expect, test } from 'vitest';
+import { useTestRedis } from '../support/redis.ts';
+import { freshRows, newLedger, payingRun, sendTo, useArming } from './test-ledger.ts';
 
-let server: TestRedis;
-let arming: Redis;
-
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
+const server = await useTestRedis();
+const arming = await useArming(server);
 
 test('a beneficiary is new until a payment to them was accepted, and a run tells how many of its rows go to new ones', async () => {
   const { ledger } = await newLedger({ redis: server.redis, arming });

@@ -1,26 +1,18 @@
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { openLedgerState } from '../../src/ledger/season/ledger-state.ts';
 import { openSlices } from '../../src/ledger/slices.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { armPayout, connectArming, freshRows, movePayout, newLedger, payingRun, sendTo } from './test-ledger.ts';
+import { useTestRedis } from '../support/redis.ts';
+import { armPayout, freshRows, movePayout, newLedger, payingRun, sendTo, useArming } from './test-ledger.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 /** The clock of Redis was ahead by that for a minute. */
 const AHEAD_MS = 400 * DAY_MS;
 
-let server: TestRedis;
-let arming: Redis;
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
+const server = await useTestRedis();
+const arming = await useArming(server);
 
 /** A clock that steps back is like all that was noted by it standing an hour later: only that can be done to a Redis here. */
 async function stepBack(redis: Redis, prefix: string): Promise<void> {

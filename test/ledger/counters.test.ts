@@ -1,6 +1,5 @@
 import * as fc from 'fast-check';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { refusedFields } from '../../src/ledger/payouts/record.ts';
@@ -8,12 +7,11 @@ import { MOVES } from '../../src/moves.ts';
 import { PAYOUT_STATES, type Payout, type PayoutRow, type RefusedRow } from '../../src/payout.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { textOfRecord } from '../support/records.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import {
   allRows,
   armingOf,
   claimRun,
-  connectArming,
   countersOf,
   DATA_DIR,
   freshRows,
@@ -25,23 +23,15 @@ import {
   recordRows,
   recount,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
 const PAYOUTS = 8;
 const REFUSED_LINE = 40_000;
 const CURRENCIES = ['USD', 'JPY', 'BHD'] as const;
 
-let server: TestRedis;
-let arming: Redis;
-
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
+const server = await useTestRedis();
+const arming = await useArming(server);
 
 const refusedRow: RefusedRow = {
   line: REFUSED_LINE,

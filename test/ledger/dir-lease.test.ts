@@ -1,20 +1,16 @@
 import { cpSync, linkSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
 import { type DataDir, openDataDir } from '../../src/ledger/intents/data-dir.ts';
 import { claimDataDir, openDirLease } from '../../src/ledger/intents/dir-lease.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 
-let server: TestRedis;
+const server = await useTestRedis();
 let folder: string;
 let prefix: string;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(() => server.stop());
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'payrun-lease-'));
   prefix = freshPrefix();

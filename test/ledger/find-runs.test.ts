@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { RUN_STATES, type RunState } from '../../src/payout.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { claimRun, newLedger, type TestLedger } from './test-ledger.ts';
 
 /** More than one look at the ledger takes, and not a round number of them. */
 const RUNS = 2345;
 
-let server: TestRedis;
+const server = await useTestRedis();
 let desk: TestLedger;
 /** The newest first. */
 let all: string[];
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming: server.redis });
   all = await keepRuns(0, RUNS);

@@ -1,18 +1,9 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { connectArming, DATA_DIR, freshRows, movePayout, newLedger, payingRun, sendTo } from './test-ledger.ts';
+import { expect, test } from 'vitest';
+import { useTestRedis } from '../support/redis.ts';
+import { DATA_DIR, freshRows, movePayout, newLedger, payingRun, sendTo, useArming } from './test-ledger.ts';
 
-let server: TestRedis;
-let arming: Redis;
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
+const server = await useTestRedis();
+const arming = await useArming(server);
 
 test('payments that the service forgot do not take the place of those that it must show when the logs are compared again', async () => {
   const { ledger } = await newLedger({ redis: server.redis, arming });

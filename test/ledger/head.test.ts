@@ -1,8 +1,7 @@
 import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemRandom } from '../../src/clock.ts';
 import { bindDataDir, openDataDir } from '../../src/ledger/intents/data-dir.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
@@ -10,10 +9,9 @@ import type { HeadClaim } from '../../src/ledger/season/ledger-state.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import {
   claimOf,
-  connectArming,
   DATA_DIR,
   dumpOf,
   newLedger,
@@ -21,20 +19,13 @@ import {
   SAFETY,
   SERVICE,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
 });

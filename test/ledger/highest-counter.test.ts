@@ -1,36 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { highestCounter, openIntentLog } from '../../src/ledger/intents/intent-log.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { type Host, hostOf, joinSeason, joinTogether } from './recovery-desk.ts';
-import {
-  armPayout,
-  connectArming,
-  copyLedger,
-  freshRows,
-  newLedger,
-  payingRun,
-  type TestLedger,
-} from './test-ledger.ts';
+import { armPayout, copyLedger, freshRows, newLedger, payingRun, type TestLedger, useArming } from './test-ledger.ts';
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 let folder: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
   folder = mkdtempSync(join(tmpdir(), 'payrun-counter-'));

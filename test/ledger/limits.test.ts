@@ -1,12 +1,10 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Limit } from '../../src/config/limits.ts';
 import type { ArmAnswer, ArmingLimits } from '../../src/ledger/payouts/acts.ts';
 import type { PayoutRow } from '../../src/payout.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import {
   armingOf,
-  connectArming,
   copyLedger,
   freshRows,
   movePayout,
@@ -14,22 +12,15 @@ import {
   payingRun,
   readPayout,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
 const DAY_MS = 86_400_000;
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
 });

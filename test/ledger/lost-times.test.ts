@@ -1,19 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { openIntentLog } from '../../src/ledger/intents/intent-log.ts';
 import type { PayoutPlace, PayoutRow } from '../../src/payout.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { otherOfReference } from '../../src/runs/decide/same-reference.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { type Host, hostOf, joinSeason, joinTogether } from './recovery-desk.ts';
 import {
   armPayout,
-  connectArming,
   freshRows,
   movePayout,
   newLedger,
@@ -22,26 +20,19 @@ import {
   recordRows,
   rowOf,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
 const ROW: PayoutRow = rowOf(2, { reference: 'X' });
 const FIRST = { runId: 'R1', line: 2 };
 const SECOND = { runId: 'R2', line: 2 };
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 let folder: string;
 let host: Host;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
   folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));

@@ -3,24 +3,22 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { openLedger } from '../../src/ledger/ledger.ts';
 import type { LedgerState } from '../../src/ledger/season/ledger-state.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { newLedger, PATIENCE, type TestLedger } from './test-ledger.ts';
 
 /** As much lost time as the pace makes up for. */
 const MADE_UP_MICROSECONDS_MAX = 25_000;
 
-let server: TestRedis;
+const server = await useTestRedis();
 let second: Redis;
 let desk: TestLedger;
 let heads: readonly LedgerState[];
 
 beforeAll(async () => {
-  server = await startTestRedis();
   second = await connectRedis({ socket: server.socket }, { name: 'test', kind: 'commands' });
 });
 afterAll(async () => {
   second.disconnect();
-  await server.stop();
 });
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming: server.redis });

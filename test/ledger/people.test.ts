@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { verifyAudit } from '../../src/audit/verify.ts';
 import { type PeopleChange, proposalField, type StoredUser, userField } from '../../src/ledger/people/people.ts';
 import { CHANGE_PEOPLE } from '../../src/ledger/scripts/people.ts';
 import { type AuditRig, all, auditRig } from '../audit/audit-rig.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
 const ANNA: StoredUser = {
   name: 'Anna',
@@ -20,15 +20,9 @@ const ANNA: StoredUser = {
 };
 const ADDED = { actor: 'ops', action: 'user.added', target: 'user Anna', details: { role: 'admin' } };
 
-let server: TestRedis;
+const server = await useTestRedis();
 let rig: AuditRig;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   rig = await auditRig(server.redis);
 });
@@ -127,7 +121,7 @@ test('users are found by any spelling of their name; a removed field is gone', a
 });
 
 test('people are kept where Redis keeps all else: a restart forgets nobody', async () => {
-  const own = await startTestRedis();
+  const own = await useTestRedis();
   try {
     const other = await auditRig(own.redis);
     await other.ledger.people.change(changeOf());

@@ -1,25 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openCanary } from '../../src/pay/look-up/canary.ts';
 import { purgeRun } from '../../src/runs/after/purge.ts';
 import type { Answer } from '../../src/service/answer.ts';
 import { answered, errors } from '../pay/examples.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
-import { connectArming, freshRows, newLedger, payingRun, reportDeps, sendTo } from './test-ledger.ts';
+import { useTestRedis } from '../support/redis.ts';
+import { freshRows, newLedger, payingRun, reportDeps, sendTo, useArming } from './test-ledger.ts';
 
-let server: TestRedis;
-let arming: Redis;
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
+const server = await useTestRedis();
+const arming = await useArming(server);
 
 test('a gateway that shows no payment, and answers all else, is not believed either once all that was paid is purged', async () => {
   const { ledger } = await newLedger({ redis: server.redis, arming });

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import type { Adoption } from '../../src/ledger/season/recovery.ts';
@@ -10,13 +9,12 @@ import { noCrash } from '../../src/pay/crash-point.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { file, line } from '../intake/payout-text.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { armOn, type Host, hostOf, joinSeason, joinTogether } from './recovery-desk.ts';
 import {
   allRows,
   armPayout,
   claimOf,
-  connectArming,
   dumpOf,
   movePayout,
   newLedger,
@@ -24,26 +22,19 @@ import {
   SAFETY,
   SERVICE,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
 const FILE = file(...['r-1', 'r-2', 'r-3', 'r-4'].map((reference) => line({ reference })));
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let folder: string;
 /** The ledger whose Redis is lost. */
 let lost: TestLedger;
 /** Stands for the empty Redis: names of its own in the same server. */
 let prefix: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   lost = await newLedger({ redis: server.redis, arming });
   folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));

@@ -1,33 +1,25 @@
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { openRecording } from '../../src/ledger/runs/recording.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import {
   allRows,
   armPayout,
   claimRun,
-  connectArming,
   newLedger,
   payingRun,
   REMEMBER_MS,
   recordOf,
   rowOf,
   sendTo,
+  useArming,
 } from './test-ledger.ts';
 
 const DAY_MS = 86_400_000;
 
-let server: TestRedis;
-let arming: Redis;
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
+const server = await useTestRedis();
+const arming = await useArming(server);
 
 /** A Redis whose scripts answer with the time of a clock that is ahead (test/ledger/clock-step.test.ts). */
 function withClock(redis: Redis, clock: { readonly aheadMs: number }): Redis {

@@ -1,8 +1,7 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { IntentLine } from '../../src/ledger/intents/intent-line.ts';
@@ -16,12 +15,11 @@ import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { type Submitted, submitRun } from '../../src/runs/hand-in/submit.ts';
 import type { IdentityBook } from '../../src/runs/identities.ts';
 import { file, line } from '../intake/payout-text.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import {
   allRows,
   armPayout,
   claimRun,
-  connectArming,
   countersOf,
   enterDir,
   freshRows,
@@ -33,25 +31,18 @@ import {
   recordRows,
   recount,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
 const DEADLINE_MS = 20;
 const CONFIG = { rememberMs: 24 * 60 * 60 * 1000 };
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 let folder: string;
 let copy: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
   folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));

@@ -1,14 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { OPEN_STATES, PAYOUT_STATES, RUN_MOVES, RUN_STATES, type RunState } from '../../src/payout.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import {
   armPayout,
   claimRun,
-  connectArming,
   dumpOf,
   freshRows,
   movePayout,
@@ -16,20 +14,13 @@ import {
   payingRun,
   sendTo,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
 });

@@ -1,40 +1,31 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { ensureSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { armOn, hostOf } from './recovery-desk.ts';
 import {
   armPayout,
-  connectArming,
   copyLedger,
   freshRows,
   newLedger,
   payingRun,
   readPayout,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
 const DEADLINE_MS = 10_000;
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 let folder: string;
 let runId: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
   folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));

@@ -2,15 +2,14 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFi
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
 import type { IntentLine } from '../../src/ledger/intents/intent-line.ts';
 import { intentsFolder, openIntentLog } from '../../src/ledger/intents/intent-log.ts';
 import { ensureSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
 import { Refusal } from '../../src/refusal.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import {
   armingOf,
   armPayout,
@@ -23,24 +22,17 @@ import {
   readPayout,
   recordRows,
   type TestLedger,
+  useArming,
 } from './test-ledger.ts';
 
 const DEADLINE_MS = 30;
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 let runId: string;
 let folder: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
   runId = await payingRun(desk.ledger, freshRows(5));
@@ -421,8 +413,8 @@ describe('comparing intent logs', () => {
 describe('with a replica', () => {
   test('an arming that it does not acknowledge counts as a lost reply', async () => {
     const port = await freePort();
-    const master = await startTestRedis('--port', String(port), '--repl-diskless-sync-delay', '0');
-    const replica = await startTestRedis('--replicaof', `127.0.0.1 ${port}`);
+    const master = await useTestRedis('--port', String(port), '--repl-diskless-sync-delay', '0');
+    const replica = await useTestRedis('--replicaof', `127.0.0.1 ${port}`);
     const masterArming = await connectArming(master);
     try {
       const pair = await newLedger({ redis: master.redis, arming: masterArming });

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { openSubmissions } from '../../src/ledger/ledger.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 test('a name of a handing in is for what came first, for 30 days from then on, and then for something else', async () => {
   const keys = ledgerKeys(freshPrefix());

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { afterAll } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
@@ -43,6 +44,13 @@ export interface TestLedger {
 /** A connection that arms, as the app opens it. */
 export async function connectArming(server: TestRedis, commandTimeoutMs = 10_000): Promise<Redis> {
   return await connectRedis({ socket: server.socket }, { name: 'test', kind: 'arming', commandTimeoutMs });
+}
+
+/** The same for all tests of a file. */
+export async function useArming(server: TestRedis): Promise<Redis> {
+  const arming = await connectArming(server);
+  afterAll(() => arming.disconnect());
+  return arming;
 }
 
 /** Copies everything that Redis holds of a ledger; gives what puts it back. */

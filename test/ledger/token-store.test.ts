@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { openTokenStore } from '../../src/ledger/people/token-store.ts';
 import type { TokenStore } from '../../src/service/token.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 
-let redis: TestRedis;
+const redis = await useTestRedis();
 let keys: { token: string; lock: string };
 let store: TokenStore;
 
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
 beforeEach(() => {
   const prefix = freshPrefix();
   keys = { token: `${prefix}:token`, lock: `${prefix}:token-lock` };

@@ -1,11 +1,10 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { EVENTS } from '../../src/config/notify.ts';
 import type { Log } from '../../src/log.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
-import { claimRun, connectArming, recordRows, rowOf, sendTo } from '../ledger/test-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { claimRun, recordRows, rowOf, sendTo, useArming } from '../ledger/test-ledger.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { type NotifyDesk, notifyDesk, SECRET, startReceiver, toldTo, webhook } from './notify-desk.ts';
 
 const DAY_MS = 86_400_000;
@@ -23,18 +22,12 @@ const CANARIES = {
   value: 'canary-value',
 } as const;
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: NotifyDesk;
 
 beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
   desk = await notifyDesk({ redis: server.redis, arming });
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
 });
 
 /** All that is kept for telling: keys and what they hold. */

@@ -1,29 +1,22 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { notify, wakeNotify } from '../../jobs/notify.ts';
 import { notificationsCommand } from '../../src/cli/operate/notify.ts';
 import { type Log, silentLog } from '../../src/log.ts';
-import { connectArming, freshRows, payingRun } from '../ledger/test-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshRows, payingRun, useArming } from '../ledger/test-ledger.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { type NotifyDesk, notifyDesk, SECRET, startReceiver, toldTo, webhook } from './notify-desk.ts';
 
 const DAY_MS = 86_400_000;
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: NotifyDesk;
 const folder = mkdtempSync(join(tmpdir(), 'payrun-notify-'));
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
 afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
   rmSync(folder, { recursive: true });
 });
 beforeEach(async () => {

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { DEAD_LETTERS_MAX, type Outbox, WAITING_MAX } from '../../src/ledger/outbox.ts';
 import type { Notification } from '../../src/notify/notification.ts';
 import { verifySignature } from '../../src/notify/signature.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
-import { connectArming, freshRows, payingRun, sendTo } from '../ledger/test-ledger.ts';
+import { freshRows, payingRun, sendTo, useArming } from '../ledger/test-ledger.ts';
 import { REFUSING_URL } from '../pay/unreachable.ts';
 import type { AnsweringServer } from '../support/answering-server.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import {
   deliver,
   eventsOf,
@@ -24,18 +23,10 @@ const SECOND_MS = 1000;
 const HOUR_MS = 3600 * SECOND_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: NotifyDesk;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await notifyDesk({ redis: server.redis, arming });
 });

@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, inject, test } from 'vitest';
 import { EVENTS } from '../../src/config/notify.ts';
 import { readNotification } from '../../src/notify/notification.ts';
-import { connectArming, freshRows, movePayout, payingRun, sendTo } from '../ledger/test-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshRows, movePayout, payingRun, sendTo, useArming } from '../ledger/test-ledger.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { seeded } from '../support/seeded.ts';
 import { type NotifyDesk, notifyDesk, SECRET, startReceiver, toldTo, webhook } from './notify-desk.ts';
 
@@ -15,18 +14,12 @@ const KILLS = 12;
 const RUNS = 4;
 const PAUSES = 20;
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: NotifyDesk;
 
 beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
   desk = await notifyDesk({ redis: server.redis, arming });
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
 });
 
 /** A process that looks and delivers until it is killed; its time runs ahead, so that nobody waits for a delivery of a dead one. */

@@ -1,20 +1,19 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Outbox } from '../../src/ledger/outbox.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
 import {
   claimRun,
-  connectArming,
   dumpOf,
   freshRows,
   movePayout,
   payingRun,
   recordRows,
   sendTo,
+  useArming,
 } from '../ledger/test-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { eventsOf, type NotifyDesk, notifyDesk, webhook } from './notify-desk.ts';
 
 const MINUTE_MS = 60_000;
@@ -22,18 +21,10 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Nobody listens there: these tests look at what waits. */
 const NOWHERE = webhook('http://127.0.0.1:9');
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: NotifyDesk;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await notifyDesk({ redis: server.redis, arming });
 });

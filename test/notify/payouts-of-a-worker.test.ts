@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { payoutFile } from '../cli/payrun.ts';
-import { buildProcesses, type Processes } from '../support/payrun-processes.ts';
+import { useProcesses } from '../support/payrun-processes.ts';
 import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
 import { startService } from '../support/service-process.ts';
 import { SECRET, startReceiver, toldTo } from './notify-desk.ts';
@@ -11,14 +11,12 @@ import { SECRET, startReceiver, toldTo } from './notify-desk.ts';
 const ROWS = 60;
 const WAIT = { timeout: 120_000, interval: 500 };
 
-let processes: Processes;
+const processes = useProcesses();
 let redis: TestRedis;
 beforeAll(async () => {
-  processes = buildProcesses();
   redis = await startTestRedis();
 });
 afterAll(async () => {
-  await processes.remove();
   await redis.stop();
 });
 

@@ -1,38 +1,21 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { PAYOUT_EVENTS, USUAL_EVENTS } from '../../src/config/notify.ts';
 import { WAITING_MAX } from '../../src/ledger/outbox.ts';
 import type { Notification } from '../../src/notify/notification.ts';
 import { PAYOUTS_PER_LOOK, PAYOUTS_WAIT_MAX } from '../../src/notify/payout-news.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
-import {
-  claimRun,
-  connectArming,
-  freshRows,
-  movePayout,
-  payingRun,
-  recordRows,
-  sendTo,
-} from '../ledger/test-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { claimRun, freshRows, movePayout, payingRun, recordRows, sendTo, useArming } from '../ledger/test-ledger.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { eventsOf, type NotifyDesk, notifyDesk, startReceiver, toldTo, webhook } from './notify-desk.ts';
 
 const URL = 'http://127.0.0.1:9';
 const CHOSEN = webhook(URL, { events: new Set([...USUAL_EVENTS, ...PAYOUT_EVENTS]) });
 const EACH = webhook(URL, { events: new Set(PAYOUT_EVENTS) });
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: NotifyDesk;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await notifyDesk({ redis: server.redis, arming });
 });

@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ReceivedRequest } from '../support/answering-server.ts';
 import { GAP_MS, openRig } from '../support/pay-rig.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { errorBody } from '../support/scripted-service.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 test('a "not found" that a cache says is older than the end of the quote proves nothing', async () => {
   const rig = await openRig(redis);

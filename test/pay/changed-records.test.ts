@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { BLOCK_LIST_CHANGED } from '../../src/ledger/people/approvals.ts';
 import { payPayout } from '../../src/pay/pay-payout.ts';
@@ -7,15 +7,9 @@ import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { movableClock } from '../service/test-service.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { changeStored } from '../support/records.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 const BENEFICIARY = '6f8a1c52-2b1d-4c8e-9a34-0123456789ab';
 

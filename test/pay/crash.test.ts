@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import type { AtCrashPoint, CrashPoint } from '../../src/pay/crash-point.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
@@ -11,16 +11,10 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Service } from '../../src/service/client.ts';
 import type { ReceivedRequest } from '../support/answering-server.ts';
 import { openRig, type PayRig, RIG_ROW } from '../support/pay-rig.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { REFUSING_URL } from './unreachable.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 /** Ends the process, as far as a test can, the first time that it comes to this point. */
 function dieAt(wanted: CrashPoint): AtCrashPoint {

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openCanary } from '../../src/pay/look-up/canary.ts';
 import { trackPayout } from '../../src/pay/track.ts';
 import { GRACE_MS, openRig } from '../support/pay-rig.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { errorBody, QUOTE_LIFE_MS } from '../support/scripted-service.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 test('a gateway that shows no payment, and answers all else, does not talk payrun out of the one that must be found', async () => {
   const rig = await openRig(redis, [{}, {}]);

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import type { Song } from '../../src/pay/look-up/canary.ts';
 import type { Answering, ReceivedRequest } from '../support/answering-server.ts';
 import { GAP_MS, GRACE_MS, openRig, type PayRig, type ProcessOptions } from '../support/pay-rig.ts';
 import { ageStep, changeStored } from '../support/records.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { errorBody, type Json, QUOTE_LIFE_MS } from '../support/scripted-service.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -13,13 +13,7 @@ const DAY_MS = 86_400_000;
 /** The Date header has whole seconds. */
 const SECOND_MS = 1000;
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 /** A payout whose payment request was lost: nothing was made of it, or what `commit` makes. */
 async function openUnknown(

@@ -1,5 +1,5 @@
 import { rmSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { type IntentLog, IntentLogFault, intentsFolder } from '../../src/ledger/intents/intent-log.ts';
 import type { AtCrashPoint, CrashPoint } from '../../src/pay/crash-point.ts';
@@ -8,18 +8,12 @@ import { movableClock } from '../service/test-service.ts';
 import type { Answering, ReceivedRequest } from '../support/answering-server.ts';
 import { openRig, type PayRig, type ProcessOptions } from '../support/pay-rig.ts';
 import { changeStored } from '../support/records.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { errorBody } from '../support/scripted-service.ts';
 import { openArmingLine } from './arming-line.ts';
 import { REFUSING_URL, selfSignedUrl } from './unreachable.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 function atPoint(wanted: CrashPoint, act: () => void): AtCrashPoint {
   return (point) => {

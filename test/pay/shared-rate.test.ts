@@ -1,24 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { silentLog } from '../../src/log.ts';
 import { openMovingPace } from '../../src/pay/pace.ts';
 import { openSharedRate, type SharedRate } from '../../src/pay/shared-rate.ts';
 import { type Answer, answerOf } from '../../src/service/answer.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 
 const BOUNDS = { floor: 8, top: 100 };
 
-let server: TestRedis;
+const server = await useTestRedis();
 let prefix: string;
 let ledger: Ledger;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(() => {
   prefix = freshPrefix();
   ledger = openLedger({ redis: server.redis, arming: server.redis }, { prefix, dataDirId: randomUUID() });

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { trackPayout } from '../../src/pay/track.ts';
 import { GRACE_MS, openRig, type PayRig } from '../support/pay-rig.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import type { Json } from '../support/scripted-service.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 /** A payout whose payment was made; `show` tells what the service shows of it from now on. */
 async function openAccepted(): Promise<{

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createKey, listKeys, readKey, revokeKey } from '../../src/people/keys.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { add, IP, type PeopleRig, peopleRig } from './people-rig.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-let server: TestRedis;
+const server = await useTestRedis();
 let rig: PeopleRig;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   rig = await peopleRig(server.redis);
   await add(rig, 'anna', 'admin');

@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { signInOidcUser } from '../../src/people/oidc-user.ts';
 import { disableUser, resetUser } from '../../src/people/users.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { add, addWithPassword, IP, type PeopleRig, peopleRig } from './people-rig.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 const ISSUER = 'https://login.example.com';
 const DAY_MS = 24 * 60 * 60_000;

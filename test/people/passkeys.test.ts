@@ -1,23 +1,17 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { passkeyChallenge, removePasskey } from '../../src/people/passkeys.ts';
 import { ownFactor, proveFactor } from '../../src/people/second-factor.ts';
 import { findSession, renewSession, startSession } from '../../src/people/sessions.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { base64url, givePasskey, type Passkey, sha256 } from './passkey.ts';
 import { addWithPassword, IP, type PeopleRig, peopleRig } from './people-rig.ts';
 
 const ORIGIN = 'https://payrun.example.com';
 
-let server: TestRedis;
+const server = await useTestRedis();
 let rig: PeopleRig;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   rig = await peopleRig(server.redis);
   await addWithPassword(rig, 'anna', 'admin');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import {
   acceptFactor,
   offerFactor,
@@ -11,22 +11,16 @@ import {
 import { awaitedName, findSession, ownSessions, renewSession, startSession } from '../../src/people/sessions.ts';
 import { changePassword, signIn } from '../../src/people/sign-in.ts';
 import { listUsers, resetUser } from '../../src/people/users.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { codeAt, wrongCodeAt } from './authenticator.ts';
 import { addWithPassword, IP, PASSWORD, type PeopleRig, peopleRig } from './people-rig.ts';
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 
-let server: TestRedis;
+const server = await useTestRedis();
 let rig: PeopleRig;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   rig = await peopleRig(server.redis);
   await addWithPassword(rig, 'anna', 'admin');

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import {
   endOtherSessions,
   endOwnSession,
@@ -11,21 +11,15 @@ import {
   startSession,
 } from '../../src/people/sessions.ts';
 import { resetUser } from '../../src/people/users.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { addWithPassword, type PeopleRig, peopleRig } from './people-rig.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-let server: TestRedis;
+const server = await useTestRedis();
 let rig: PeopleRig;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   rig = await peopleRig(server.redis);
   await addWithPassword(rig, 'anna', 'admin');

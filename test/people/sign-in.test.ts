@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { findSession, startSession } from '../../src/people/sessions.ts';
 import { changePassword, knowDevice, signIn } from '../../src/people/sign-in.ts';
 import { addressGroup } from '../../src/people/sign-in-attempts.ts';
 import { disableUser } from '../../src/people/users.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { add, addWithPassword, IP, PASSWORD, type PeopleRig, peopleRig } from './people-rig.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const NEW_PASSWORD = 'quite another phrase';
 
-let server: TestRedis;
+const server = await useTestRedis();
 let rig: PeopleRig;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   rig = await peopleRig(server.redis);
 });

@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { verifyAudit } from '../../src/audit/verify.ts';
 import { findSession, startSession } from '../../src/people/sessions.ts';
 import { signIn } from '../../src/people/sign-in.ts';
 import { addUser, changeRole, disableUser, enableUser, listUsers, resetUser } from '../../src/people/users.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { add, addWithPassword, IP, PASSWORD, type PeopleRig, peopleRig } from './people-rig.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-let server: TestRedis;
+const server = await useTestRedis();
 let rig: PeopleRig;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   rig = await peopleRig(server.redis);
 });

@@ -7,7 +7,7 @@ import { payoutFile } from '../cli/payrun.ts';
 import { type AclRedis, startAclRedis } from '../support/acl-redis.ts';
 import { freePort } from '../support/network-redis.ts';
 import { readBook } from '../support/paid-once.ts';
-import { buildProcesses, type Ended, type Processes } from '../support/payrun-processes.ts';
+import { type Ended, useProcesses } from '../support/payrun-processes.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
 
 const TEST_MS_MAX = 8 * 60_000;
@@ -16,7 +16,7 @@ const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 1
 const ROWS = Array.from({ length: 20 }, (_, index) => [`R-${index}`, `${10 + index}.25`] as const);
 const BENEFICIARY = '00000000-0000-4000-8000-000000000001';
 
-let processes: Processes;
+const processes = useProcesses();
 let redis: AclRedis;
 let service: ServiceProcess;
 let admin: Redis;
@@ -24,7 +24,6 @@ let cwd = '';
 let env: Readonly<Record<string, string>> = {};
 
 beforeAll(async () => {
-  processes = buildProcesses();
   redis = await startAclRedis();
   admin = new Redis(redis.adminUrl);
   service = await startService(processes);
@@ -44,7 +43,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   admin.disconnect();
-  await processes.remove();
   await redis.stop();
 });
 

@@ -1,18 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { DURABLE_SETTINGS, readDurability, requireDurability } from '../../src/redis/durability.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
-let server: TestRedis;
-
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const WRONG: Readonly<Record<(typeof DURABLE_SETTINGS)[number][0], string>> = {
   appendonly: 'no',
@@ -104,7 +97,7 @@ describe('durability', () => {
     const port = await freePort();
     await server.redis.config('SET', 'port', String(port));
     await server.redis.config('SET', 'repl-diskless-sync-delay', '0');
-    const replica = await startTestRedis('--replicaof', `127.0.0.1 ${port}`);
+    const replica = await useTestRedis('--replicaof', `127.0.0.1 ${port}`);
     try {
       await expect
         .poll(() => server.redis.info('replication'), { timeout: 60_000 })

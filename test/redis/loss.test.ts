@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLog } from '../../src/log.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { isRedisLoss, openFaultLog } from '../../src/redis/loss.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** What a command ends with. */
 async function faultOf(command: Promise<unknown>): Promise<unknown> {

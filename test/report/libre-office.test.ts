@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, parse as pathOf } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { buildPayrun, type Payrun, parsed, payoutFile, runSchema } from '../cli/payrun.ts';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { parsed, payoutFile, runSchema, usePayrun } from '../cli/payrun.ts';
 import { camtXml } from '../intake/camt-message.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { cellsOf, HAS_LIBRE_OFFICE, readByLibreOffice } from './libre-office.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -14,22 +14,16 @@ vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 const FILTER = 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,true,false,false,-1';
 const REFERENCES = ['000123', '1234567890123456789', '1.10', '2026-01-15', '3/4', '7 E5', 'INV_x0041_'];
 
-let redis: TestRedis;
-let payrun: Payrun;
+const redis = await useTestRedis();
+const payrun = usePayrun({ REDIS_URL: redis.url });
 let runId: string;
 
 beforeAll(async () => {
-  redis = await startTestRedis();
-  payrun = buildPayrun({ REDIS_URL: redis.url });
   const rows = REFERENCES.map((reference, at) => [reference, `${at + 1}.10`] as const);
   writeFileSync(join(payrun.dir, 'payouts.csv'), payoutFile([...rows, ['=1+1', '000123'], ['INV-8', '1.10']]));
   const { stdout, stderr } = await payrun.run(['run', 'payouts.csv', '--skip-invalid', '--json']);
   if (stdout === '') throw new Error(stderr);
   runId = parsed(runSchema, stdout).runId;
-});
-afterAll(async () => {
-  payrun?.remove();
-  await redis.stop();
 });
 
 /** The sheets of a workbook by name, as LibreOffice shows their cells. */

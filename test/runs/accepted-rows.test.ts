@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import type { CheckedFile } from '../../src/intake/check-file.ts';
@@ -10,7 +10,7 @@ import type { PayoutRow, RefusedRow } from '../../src/payout.ts';
 import { summariseRun } from '../../src/runs/after/report.ts';
 import { type SubmitDeps, submitRun } from '../../src/runs/hand-in/submit.ts';
 import type { IdentityBook } from '../../src/runs/identities.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 
 const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency';
@@ -27,15 +27,9 @@ const FILE = [
   '',
 ].join('\n');
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: App & { readonly dir: string };
 let path: string;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   app = await openTestApp(server.url);
   path = join(app.dir, 'payouts.csv');

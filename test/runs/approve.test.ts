@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { type ApprovalRules, approvalSetting } from '../../src/config/approval.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
@@ -11,7 +11,7 @@ import { approvalOf, approvalsNeeded } from '../../src/runs/decide/approval.ts';
 import { type ApproveDeps, approvalStanding, approveRun } from '../../src/runs/decide/approve.ts';
 import { pauseRun } from '../../src/runs/decide/control.ts';
 import { readRun } from '../../src/runs/read-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { beginRun, freshLedger, movePayout, payoutAt, rowAt } from './recorded-run.ts';
 
 const HOUR_MS = 3_600_000;
@@ -24,16 +24,10 @@ const TWO: ApprovalRules = {
 /** Of the files of recorded-run.ts. */
 const SHA256 = 'sha-r1';
 
-let server: TestRedis;
+const server = await useTestRedis();
 let ledger: Ledger;
 let woken: string[];
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   ledger = await freshLedger(server.redis);
   woken = [];

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
 import { silentLog } from '../../src/log.ts';
@@ -19,19 +19,15 @@ import {
   SAFETY,
   SERVICE,
 } from '../ledger/test-ledger.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 
 const ANNA = { actor: 'anna', reason: 'wrong month' };
 const FILE = { fileName: 'payouts.csv', fileSha256: 'f1', contentHash: 'c1', fileTotals: [], createdBy: 'anna' };
 
-let server: TestRedis;
+const server = await useTestRedis();
 let dataDir: string;
 let rows: readonly PayoutRow[];
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(() => server.stop());
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'payrun-adopted-'));
   rows = freshRows(2);

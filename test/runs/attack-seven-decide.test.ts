@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openAuditLog } from '../../src/audit/audit-log.ts';
 import { systemClock } from '../../src/clock.ts';
 import { openAuditStore } from '../../src/ledger/audit.ts';
@@ -10,13 +10,9 @@ import { ensureSeason } from '../../src/ledger/season/season.ts';
 import { silentLog } from '../../src/log.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { openRig } from '../support/pay-rig.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(() => redis.stop());
+const redis = await useTestRedis();
 
 test('a payment that people made by hand and named says nothing of the service, nor after a restart of Redis', async () => {
   const rig = await openRig(redis);

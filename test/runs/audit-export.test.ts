@@ -1,27 +1,21 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { exportAudit } from '../../src/runs/audit-export.ts';
 import { PRIVATE_KEY } from '../report/signed-reports.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 import { recordRun } from './recorded-run.ts';
 
 const NAME = 'r1.audit.log';
 const ENTRIES = 2000;
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: App & { readonly dir: string };
 let log: string[];
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   app = await openTestApp(server.url);
   await recordRun(app.ledger, { lines: [2] });

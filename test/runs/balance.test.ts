@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { fundsField, readFunds } from '../../src/ledger/runs/run-record.ts';
 import type { FundsNeeded } from '../../src/money.ts';
 import { balanceLines, neededDocument } from '../../src/report/document.ts';
@@ -9,19 +9,13 @@ import { withBalances } from '../../src/runs/preview/balance.ts';
 import { askRunFunds } from '../../src/runs/preview/run-funds.ts';
 import { readRun } from '../../src/runs/read-run.ts';
 import type { Answer } from '../../src/service/answer.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 
 const NEED: FundsNeeded = { currency: 'EUR', amount: 119_000n, fees: 1000n, isEstimate: false };
 const NOT_TOLD = 'needs EUR 1200.00; the service does not tell the balance';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 function answered(json: unknown, status = 200): Answer {
   return { kind: 'answered', status, json, date: null, retryAfter: null } as Answer;

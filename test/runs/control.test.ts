@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { PAYOUT_STATES, type PayoutState, type Run } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
@@ -12,22 +12,16 @@ import {
   resumeRun,
 } from '../../src/runs/decide/control.ts';
 import { readRun } from '../../src/runs/read-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { armPayout, beginRun, freshLedger, movePayout, payoutAt, recordRun } from './recorded-run.ts';
 
 const BY_ANN = { actor: 'ann', reason: 'bank holiday' };
 
-let server: TestRedis;
+const server = await useTestRedis();
 let ledger: Ledger;
 let woken: string[];
 let deps: ControlDeps;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   ledger = await freshLedger(server.redis);
   woken = [];

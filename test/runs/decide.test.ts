@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openAuditLog } from '../../src/audit/audit-log.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
@@ -17,15 +17,9 @@ import { type Decided, decidePayout } from '../../src/runs/decide/decide.ts';
 import { add, CHEAP } from '../people/people-rig.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { ageStep, changeStored, readValues } from '../support/records.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 type Request = Parameters<PayRig['service']['onPay']>[0];
 

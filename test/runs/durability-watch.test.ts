@@ -1,22 +1,13 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { silentLog } from '../../src/log.ts';
 import { readDurability } from '../../src/redis/durability.ts';
 import { openDurabilityWatch, weakTimesOf } from '../../src/runs/safety/durability-watch.ts';
-import { connectArming, newLedger } from '../ledger/test-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { newLedger, useArming } from '../ledger/test-ledger.ts';
+import { useTestRedis } from '../support/redis.ts';
 
-let server: TestRedis;
-let arming: Redis;
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
+const server = await useTestRedis();
+const arming = await useArming(server);
 
 async function openWatch(accepted: readonly string[] = []) {
   const { ledger } = await newLedger({ redis: server.redis, arming });

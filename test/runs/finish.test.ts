@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { quotesKey } from '../../src/ledger/keys.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
@@ -7,19 +7,13 @@ import { finishRun, lookUpDeadQuotes } from '../../src/runs/after/finish.ts';
 import { readRun } from '../../src/runs/read-run.ts';
 import { givingTokens, testSettings } from '../service/test-service.ts';
 import { type AnsweringServer, type ReplyOptions, startAnsweringServer } from '../support/answering-server.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 import { armPayout, beginRun, loseQuote, movePayout, payoutAt, recordRun, rowAt } from './recorded-run.ts';
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: App;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   app = await openTestApp(server.url);
 });

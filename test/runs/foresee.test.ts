@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { armingLimits } from '../../src/pay/limits.ts';
@@ -9,19 +9,13 @@ import type { Payout } from '../../src/payout.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
 import { type Foreseen, foresee } from '../../src/runs/hand-in/foresee.ts';
 import { checkSubmission, type Submission, submitRun } from '../../src/runs/hand-in/submit.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 
 const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency';
 const [ANNA, BERT, CORA] = ['a', 'b', 'c'].map((letter) => `${letter.repeat(8)}-5f0a-4c56-9f5e-2b1d3c4a5e6f`);
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 async function openDesk(settings: object = {}, env: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'payrun-foresee-'));

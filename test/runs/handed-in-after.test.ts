@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { silentLog } from '../../src/log.ts';
@@ -12,19 +12,13 @@ import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import { writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { copyLedger } from '../ledger/test-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: App & { readonly dir: string };
 let folder: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   app = await openTestApp(server.url);
   folder = mkdtempSync(join(tmpdir(), 'payrun-after-'));

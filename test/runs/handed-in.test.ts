@@ -1,27 +1,21 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { type Submission, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { payoutFile } from '../cli/payrun.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 
 /*
  * Who handed a file in may not approve it: what Redis says of it while the file is recorded is not believed.
  */
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: App;
 let folder: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   app = await openTestApp(server.url);
   folder = mkdtempSync(join(tmpdir(), 'payrun-handed-in-'));

@@ -3,17 +3,16 @@ import type { App } from '../../src/app.ts';
 import { summariseRun } from '../../src/runs/after/report.ts';
 import { readPeriod } from '../../src/runs/period.ts';
 import { reconcileRuns } from '../../src/runs/reconcile.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 import { recordRun } from './recorded-run.ts';
 
 const RUNS = ['r1', 'r2', 'r3'];
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: App;
 
 beforeAll(async () => {
-  server = await startTestRedis();
   app = await openTestApp(server.url);
   for (const [at, id] of RUNS.entries()) {
     await recordRun(app.ledger, { id, lines: [10 * at + 2, 10 * at + 3] });
@@ -23,7 +22,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await app.close();
-  await server.stop();
 });
 
 /** The app, counting how often the whole audit log is read. */

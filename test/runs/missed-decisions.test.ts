@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openAuditLog } from '../../src/audit/audit-log.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { openAuditStore } from '../../src/ledger/audit.ts';
@@ -27,21 +27,17 @@ import {
   recordRows,
 } from '../ledger/test-ledger.ts';
 import { CHEAP } from '../people/people-rig.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
 const BENEFICIARY = '3e7a9d24-0b6c-4f18-a52d-9c4be8f1d073';
 const ANNA = { actor: 'anna', reason: 'wrong month' };
 
-let server: TestRedis;
+const server = await useTestRedis();
 let dataDir: string;
 let ledger: Ledger;
 let prefix: string;
 let runId: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(() => server.stop());
 beforeEach(async () => {
   const { redis } = server;
   dataDir = mkdtempSync(join(tmpdir(), 'payrun-missed-'));

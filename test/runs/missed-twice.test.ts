@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
 import { systemClock } from '../../src/clock.ts';
 import { type Ledger, openLedger } from '../../src/ledger/ledger.ts';
@@ -22,7 +22,7 @@ import {
   payingRun,
   readPayout,
 } from '../ledger/test-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
 const ANNA = { actor: 'anna', reason: 'wrong month' };
 const wake = async (): Promise<void> => {};
@@ -30,16 +30,12 @@ const wake = async (): Promise<void> => {};
 const FIRST = '3e7a9d24-0b6c-4f18-a52d-9c4be8f1d073';
 const SECOND = '4e7a9d24-0b6c-4f18-a52d-9c4be8f1d073';
 
-let server: TestRedis;
+const server = await useTestRedis();
 let dataDir: string;
 let ledger: Ledger;
 let prefix: string;
 let runId: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(() => server.stop());
 beforeEach(async () => {
   const { redis } = server;
   dataDir = mkdtempSync(join(tmpdir(), 'payrun-missed-'));

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openAuditLog } from '../../src/audit/audit-log.ts';
 import { openAuditStore } from '../../src/ledger/audit.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
@@ -12,16 +12,10 @@ import { Refusal } from '../../src/refusal.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { changeStored } from '../support/records.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import type { Json } from '../support/scripted-service.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 /** A service that keeps references in a form of its own, or gave the quote to another row as well. */
 const OTHER = { originator: { internalId: 'PR/INV-1' } };

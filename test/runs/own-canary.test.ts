@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openAuditLog } from '../../src/audit/audit-log.ts';
 import { openAuditStore } from '../../src/ledger/audit.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
@@ -9,16 +9,10 @@ import { openCanary } from '../../src/pay/look-up/canary.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { GRACE_MS, openRig } from '../support/pay-rig.ts';
 import { changeStored } from '../support/records.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { QUOTE_LIFE_MS } from '../support/scripted-service.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 test('people settle a payout as not paid whose payment the service said to have made and lost, though no other one is known', async () => {
   const rig = await openRig(redis);

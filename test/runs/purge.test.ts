@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import type { PayoutState } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
@@ -15,21 +15,15 @@ import { cancelRun } from '../../src/runs/decide/control.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { readRun } from '../../src/runs/read-run.ts';
 import { PRIVATE_KEY, SIGNING_KEY } from '../report/signed-reports.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 import { armPayout, loseQuote, movePayout, recordRun, rowAt } from './recorded-run.ts';
 
 const ORDER = { actor: 'ann', olderThanMs: 0 };
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: Awaited<ReturnType<typeof openTestApp>>;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   app = await openTestApp(server.url);
 });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openAuditLog } from '../../src/audit/audit-log.ts';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { openAuditStore } from '../../src/ledger/audit.ts';
@@ -10,15 +10,9 @@ import { DECISIONS } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { openRig } from '../support/pay-rig.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 test('people can settle a payout whose log names the quote by which another payout was paid', async () => {
   const rig = await openRig(redis, [{}, {}]);

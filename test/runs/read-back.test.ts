@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { readBack } from '../../src/runs/read-back.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { armPayout, freshLedger, movePayout, recordRun } from './recorded-run.ts';
 
 const LINES = [2, 3, 4, 5, 6, 7];
 const APART_MS = 200;
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 test('each payment is read back at the moment that the pace of PAYRUN_TRACK_RATE gives it, and none before', async () => {
   const ledger = await freshLedger(server.redis);

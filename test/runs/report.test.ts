@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { App } from '../../src/app.ts';
 import { type AuditRecord, readEntry } from '../../src/audit/entry.ts';
@@ -14,7 +14,7 @@ import { readRun } from '../../src/runs/read-run.ts';
 import { reportPaths } from '../../src/runs/report-paths.ts';
 import { VERSION } from '../../src/version.ts';
 import { PRIVATE_KEY, SIGNING_KEY } from '../report/signed-reports.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 import { armPayout, beginRun, movePayout, recordRun } from './recorded-run.ts';
 
@@ -24,16 +24,10 @@ const documentShape = z.looseObject({
   outcomes: z.looseObject({}),
 });
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: App;
 let folder: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   app = await openTestApp(server.url);
   folder = mkdtempSync(join(tmpdir(), 'payrun-reports-'));

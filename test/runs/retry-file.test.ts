@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { checkPayoutFile } from '../../src/intake/check-file.ts';
 import { csvLine } from '../../src/intake/csv/csv-line.ts';
@@ -12,7 +12,7 @@ import { findRetryRows } from '../../src/runs/after/retry-file.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { messageXml, paymentXml, transferXml } from '../intake/payment-message.ts';
 import { rowXml, workbookOf } from '../intake/workbook-file.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 import { armPayout, movePayout } from './recorded-run.ts';
 
@@ -23,16 +23,10 @@ function idOf(index: number): string {
   return `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`;
 }
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: App;
 let folder: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   app = await openTestApp(server.url);
   folder = mkdtempSync(join(tmpdir(), 'payrun-retry-'));

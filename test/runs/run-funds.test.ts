@@ -1,24 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { documentOf } from '../../src/runs/document.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { areFundsFresh, askRunFunds, withFunds } from '../../src/runs/preview/run-funds.ts';
 import { readRun } from '../../src/runs/read-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 
 const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency';
 const [ANNA, BERT] = ['aaaaaaaa-5f0a-4c56-9f5e-2b1d3c4a5e6f', 'bbbbbbbb-5f0a-4c56-9f5e-2b1d3c4a5e6f'];
 const TIME_MS_MAX = 60_000;
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 /** A run of three payouts that waits for approval: one of them is held, and one goes to somebody who is blocked. */
 async function openWaiting() {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { printRun } from '../../src/cli/print-run.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import type { Run } from '../../src/payout.ts';
@@ -9,16 +9,10 @@ import { readRun } from '../../src/runs/read-run.ts';
 import { scheduleChangesOf, scheduleChangeWords } from '../../src/runs/schedule-changes.ts';
 import { type Schedule, scheduleName } from '../../src/schedules/schedule.ts';
 import { removeSchedule, setSchedule } from '../../src/schedules/set.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { beginRun, freshLedger } from './recorded-run.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const DAY_MS = 86_400_000;
 const READS: Schedule = { cron: '0 6 * * *', zone: 'UTC', act: { kind: 'inbox', dir: '/srv/in' }, windowMs: 60_000 };

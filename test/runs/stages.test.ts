@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { stageRows, stageSizes, stagesText, stageText } from '../../src/config/stages.ts';
 import type { Run } from '../../src/payout.ts';
@@ -12,7 +12,7 @@ import { feedRun } from '../../src/runs/feed.ts';
 import { type Submission, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { readRun } from '../../src/runs/read-run.ts';
 import { payoutFile } from '../cli/payrun.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
 import { armPayout, movePayout } from './recorded-run.ts';
 
@@ -20,16 +20,10 @@ const ROWS = 8;
 const LAST_LINE = ROWS + 1;
 const BY = { actor: 'ann', reason: 'seen' };
 
-let server: TestRedis;
+const server = await useTestRedis();
 let app: App;
 let folder: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   app = await openTestApp(server.url);
   folder = mkdtempSync(join(tmpdir(), 'payrun-stages-'));

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
@@ -6,23 +6,17 @@ import type { Run, RunStart } from '../../src/payout.ts';
 import { pauseRun, resumeRun } from '../../src/runs/decide/control.ts';
 import { type StartDeps, startRun, startWaitingRuns, waitingFor } from '../../src/runs/hand-in/start.ts';
 import { readRun } from '../../src/runs/read-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { armPayout, beginRun, freshLedger } from './recorded-run.ts';
 
 const HOUR_MS = 3_600_000;
 
-let server: TestRedis;
+const server = await useTestRedis();
 let ledger: Ledger;
 let woken: string[];
 let now: number;
 let deps: StartDeps & { readonly ledger: Ledger };
 
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   ledger = await freshLedger(server.redis);
   woken = [];

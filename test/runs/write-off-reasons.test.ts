@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openLedger } from '../../src/ledger/ledger.ts';
 import { silentLog } from '../../src/log.ts';
@@ -12,7 +11,6 @@ import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import { writeOffDataDir } from '../../src/runs/safety/write-off.ts';
 import { hostOf, joinSeason, joinTogether } from '../ledger/recovery-desk.ts';
 import {
-  connectArming,
   copyLedger,
   freshRows,
   movePayout,
@@ -21,22 +19,15 @@ import {
   payingRun,
   readPayout,
   type TestLedger,
+  useArming,
 } from '../ledger/test-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 let folder: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
   folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));

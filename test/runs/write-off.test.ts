@@ -1,8 +1,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
 import type { Payout } from '../../src/payout.ts';
 import { cancelRun } from '../../src/runs/decide/control.ts';
@@ -12,7 +11,6 @@ import { armOn, type Host, hostOf, joinSeason, joinTogether } from '../ledger/re
 import {
   allRows,
   claimRun,
-  connectArming,
   countersOf,
   freshRows,
   movePayout,
@@ -23,22 +21,15 @@ import {
   recordRows,
   recount,
   type TestLedger,
+  useArming,
 } from '../ledger/test-ledger.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 let folder: string;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   desk = await newLedger({ redis: server.redis, arming });
   folder = mkdtempSync(join(tmpdir(), 'payrun-test-'));

@@ -1,5 +1,4 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { SCHEDULES_MAX, type Schedules, type StoredSchedule } from '../../src/ledger/schedules.ts';
 import { silentLog } from '../../src/log.ts';
 import { Refusal } from '../../src/refusal.ts';
@@ -8,28 +7,20 @@ import { type Act, actText, readSchedule, type Schedule, windowText } from '../.
 import { removeSchedule, setSchedule } from '../../src/schedules/set.ts';
 import { type DoAct, doTick, recordDue } from '../../src/schedules/tick.ts';
 import { openZone } from '../../src/zone.ts';
-import { connectArming, freshRows, newLedger, payingRun, sendTo, type TestLedger } from '../ledger/test-ledger.ts';
+import { freshRows, newLedger, payingRun, sendTo, type TestLedger, useArming } from '../ledger/test-ledger.ts';
 import { dueOf, setDue } from '../support/records.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const MINUTELY: Schedule = { cron: '* * * * *', zone: 'UTC', act: { kind: 'start' }, windowMs: HOUR_MS };
 const YEARLY: Schedule = { ...MINUTELY, cron: '0 6 1 1 *' };
 
-let server: TestRedis;
-let arming: Redis;
+const server = await useTestRedis();
+const arming = await useArming(server);
 let desk: TestLedger;
 let deps: { schedules: TestLedger['ledger']['schedules']; log: typeof silentLog };
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  arming = await connectArming(server);
-});
-afterAll(async () => {
-  arming.disconnect();
-  await server.stop();
-});
 beforeEach(async () => {
   const made = await newLedger({ redis: server.redis, arming });
   const schedules = await holdTime(made.ledger.schedules);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { openTokenStore } from '../../src/ledger/people/token-store.ts';
 import type { Answer } from '../../src/service/answer.ts';
@@ -11,7 +11,7 @@ import {
   type AnsweringServer,
   startAnsweringServer,
 } from '../support/answering-server.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import {
   CLIENT_SECRET,
   givingTokens,
@@ -23,18 +23,11 @@ import {
   testSettings,
 } from './test-service.ts';
 
-let redis: TestRedis;
+const redis = await useTestRedis();
 let server: AnsweringServer;
 let keys: { token: string; lock: string };
 let store: TokenStore;
 const open: Service[] = [];
-
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
 
 beforeEach(async () => {
   server = await startAnsweringServer(givingTokens(answerWell));

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { ARM_REFUSALS, MOVE_RESULTS } from '../../src/ledger/payouts/acts.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openPair, type Pair, settled, teachScripts } from './pair.ts';
 import { changeRun, changeSeason, compare, steer } from './pair-head.ts';
 import { arm, defer, move, read } from './pair-payouts.ts';
@@ -10,12 +10,10 @@ const OPERATIONS = 100_000;
 const OPERATIONS_PER_LEDGER = 1000;
 const SEED = 20_260_131;
 
-let server: TestRedis;
+const server = await useTestRedis();
 beforeAll(async () => {
-  server = await startTestRedis();
   await teachScripts(server);
 });
-afterAll(() => server.stop());
 
 test(`the ledger in memory answers ${OPERATIONS} random operations as the scripts in Redis do, and ends with the same records`, async () => {
   let done = 0;

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { afterAll } from 'vitest';
 import { connectRedis } from '../../src/redis/connect.ts';
 import { DURABLE_ARGUMENTS } from '../../src/redis/durability.ts';
 import { findRedisServer, type RedisServer } from '../../src/redis/redis-server.ts';
@@ -27,9 +28,16 @@ export interface TestRedis {
   stop(): Promise<void>;
 }
 
+/** The Redis of a test file, which ends with it; tests are told apart by `freshPrefix`. */
+export async function useTestRedis(...extra: readonly string[]): Promise<TestRedis> {
+  const server = await startTestRedis(...extra);
+  afterAll(() => server.stop());
+  return server;
+}
+
 /**
  * A throw-away Redis of its own, as durable as payrun asks for, on a unix socket in a private folder; further arguments
- * go to the server. One per test file: start it in `beforeAll`, stop it in `afterAll`, tell tests apart by `freshPrefix`.
+ * go to the server.
  */
 export async function startTestRedis(...extra: readonly string[]): Promise<TestRedis> {
   const server = await findRedisServer(undefined, (line) => console.error(line));

@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { type Act, may, ROLES } from '../../src/access/roles.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { ACTS } from './acts.ts';
 import type { Visitor } from './visitor.ts';
 import { addressOf, changedKeys, fillSite, ledgerBytes, openWholeSite, pageRoutes, type Route } from './whole-site.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const BOARD = '/admin/queues';
 

@@ -1,14 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { expect, test } from 'vitest';
+import { useTestRedis } from '../support/redis.ts';
 import { openWholeSite, pageRoutes, routesOf } from './whole-site.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** What a program does in the place of each form; null for what only concerns a person at a browser. */
 const COUNTERPARTS: Readonly<Record<string, readonly string[] | null>> = {

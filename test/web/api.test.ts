@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
@@ -17,7 +17,7 @@ import { setSchedule } from '../../src/schedules/set.ts';
 import { openBox, payouts, watching } from '../inbox/rig.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { configured, openApiRig } from './api-rig.ts';
 import { giveUp } from './given-up.ts';
 
@@ -40,13 +40,7 @@ async function downloads({ ledger }: Pick<App, 'ledger'>): Promise<string[]> {
   return found;
 }
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** Operations of which an answer was held against the document. */
 const seen = new Set<string>();

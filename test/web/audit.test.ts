@@ -1,23 +1,17 @@
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { headText, readEntry, writeEntry } from '../../src/audit/entry.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { createKey } from '../../src/people/keys.ts';
 import { readNewest } from '../../src/web/audit/newest.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const ANY = { actor: '', action: '', target: '' };
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 type App = Awaited<ReturnType<typeof openWebRig>>['app'];
 

@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { startSession } from '../../src/people/sessions.ts';
 import { tableCsv } from '../../src/report/table-csv.ts';
 import { beneficiaryRows } from '../../src/web/runs/table-rows.ts';
@@ -7,19 +7,13 @@ import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { COST_TABLES, stoppedRows } from '../../src/web/uploads/table-rows.ts';
 import { camtXml } from '../intake/camt-message.ts';
 import { cellsOf, HAS_LIBRE_OFFICE, readByLibreOffice } from '../report/libre-office.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { fillNaughty } from './naughty-site.ts';
 import { addressOf, openWholeSite, type Route, routesOf } from './whole-site.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** What spreadsheets take for the beginning of a formula, alone and behind what they, or editors, leave out. */
 const SIGNS = ['=', '+', '-', '@', '\t', '\r', '\n', '\0', '＝', '＋', '－', '＠', '﹦', '﹢', '﹣', '﹫'];

@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { WEB_LIMITS } from '../../src/web/limits/limits.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { addresses, keepSilent, statusOf } from '../hostile/sockets.ts';
 import { selfSigned } from '../service/certificates.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const ADDRESSES = addresses(26);
 /** Below what one address may have at once; all of them together are more than the server takes. */

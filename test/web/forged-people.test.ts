@@ -1,21 +1,15 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
 /*
  * Whoever can write to Redis, and does not have the ledger's key, makes nobody a user (docs/security.md, "Seals").
  */
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const hashOf = (id: string): string => createHash('sha256').update(id).digest('hex');
 

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endSessionsOf } from '../../src/people/sessions.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { linksOf } from './page-html.ts';
 import { openWebRig } from './rig.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 describe('a page', () => {
   test('asks somebody to sign in, and remembers where they wanted to go', async () => {

@@ -1,22 +1,16 @@
 import { connect } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 import type { Visitor } from './visitor.ts';
 import { addressOf, fillSite, openWholeSite, type Route, routesOf, uploadMistakes } from './whole-site.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const POLICY =
   "default-src 'none';script-src 'self';style-src 'self';font-src 'self';img-src 'self';connect-src 'self';form-action 'self';frame-ancestors 'none';base-uri 'none'";

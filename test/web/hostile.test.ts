@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { LedgerFault } from '../../src/ledger/script.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { manyParts } from '../hostile/bombs.ts';
 import { FIELDS, formOf } from '../hostile/forms.ts';
 import { selfSigned } from '../service/certificates.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { fillNaughty } from './naughty-site.ts';
 import { foreignParts } from './page-html.ts';
 import { openWebRig } from './rig.ts';
@@ -23,13 +23,7 @@ import {
 
 vi.setConfig({ testTimeout: 180_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const SCRIPTS = [
   '<script>alert(1)</script>',
@@ -434,7 +428,7 @@ describe('a fault in here', () => {
 const ROUTES_AT_A_TIME = 50;
 
 test('with Redis gone everybody is told so, in words and with 503, and what was asked is done when it is back', async () => {
-  const own = await startTestRedis();
+  const own = await useTestRedis();
   try {
     const { web, base, app, person } = await openWholeSite(own);
     const ada = await person('ada', 'admin');

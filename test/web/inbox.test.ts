@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { parseSchedule } from '../../src/inbox/parse-schedule.ts';
@@ -13,20 +13,14 @@ import { setSchedule } from '../../src/schedules/set.ts';
 import { type Box, openBox, payouts, watching } from '../inbox/rig.ts';
 import { HAS_SSHD, prepareSshd } from '../inbox/sshd.ts';
 import { buildProcesses } from '../support/payrun-processes.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { linksOf } from './page-html.ts';
 import { openWebRig } from './rig.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
-let server: TestRedis;
+const server = await useTestRedis();
 let box: Box;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
 beforeEach(async () => {
   box = openBox();
   await box.source.prepare();

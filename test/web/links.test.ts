@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { may, ROLES, type Role } from '../../src/access/roles.ts';
 import type { App } from '../../src/app.ts';
 import { beginRun, movePayout, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { ACTS } from './acts.ts';
 import { formsOf, linksOf } from './page-html.ts';
 import type { Visitor } from './visitor.ts';
 import { fillSite, openWholeSite, uploadMistakes } from './whole-site.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const BLOCKED = '9a6ee577-1d2f-42c8-a8de-fe56e6868a6e';
 /** Pages of a library, which ask with its script. */

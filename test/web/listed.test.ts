@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseSchedule } from '../../src/inbox/parse-schedule.ts';
 import { createKey } from '../../src/people/keys.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
 import { setSchedule } from '../../src/schedules/set.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig, type Visitor } from './rig.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const DAY_MS = 86_400_000;
 

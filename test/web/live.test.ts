@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { silentLog } from '../../src/log.ts';
 import { PAYOUT_STATES, type Run } from '../../src/payout.ts';
 import { createKey } from '../../src/people/keys.ts';
@@ -14,19 +14,13 @@ import { openRates } from '../../src/web/runs/rates.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { openZone } from '../../src/zone.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig, type Visitor } from './rig.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 const PATIENCE = { timeout: 60_000 };
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 interface Event {
   readonly type: string;

@@ -1,24 +1,18 @@
 import { createServer, type Server } from 'node:net';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { tellNames } from '../../jobs/names.ts';
 import { systemClock } from '../../src/clock.ts';
 import { blockBeneficiary } from '../../src/runs/block.ts';
 import { type IdentityLister, refreshNames } from '../../src/runs/identities.ts';
 import type { Answer } from '../../src/service/answer.ts';
 import { recordRun, rowAt } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
 const { beneficiaryIdentityId: BENEFICIARY } = rowAt(2);
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 function answerOf(status: number, json: unknown): Answer {
   const text = JSON.stringify(json);

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Provider } from 'oidc-provider';
 import { chromium } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
 import { type OidcSettings, webSetting } from '../../src/config/web.ts';
 import { openPasswords } from '../../src/people/password.ts';
 import { addUser, disableUser, listUsers } from '../../src/people/users.ts';
 import { readClaims } from '../../src/web/oidc/claims.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { type Answer, openWebRig, type Visitor } from './rig.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -29,13 +29,7 @@ const BY_GROUP: OidcSettings['users'] = {
   ]),
 };
 
-let redis: TestRedis;
-beforeAll(async () => {
-  redis = await startTestRedis();
-});
-afterAll(async () => {
-  await redis.stop();
-});
+const redis = await useTestRedis();
 
 interface Account {
   readonly groups?: readonly string[] | string;

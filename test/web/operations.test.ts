@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type JobQueues, openQueues } from '../../jobs/open.ts';
 import type { KeyRole } from '../../src/access/roles.ts';
 import type { App } from '../../src/app.ts';
@@ -17,18 +17,12 @@ import { openMovement, STILL_MS_MAX } from '../../src/web/operations/movement.ts
 import { openTallies } from '../../src/web/operations/tallies.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 function queuesOf({ config }: Pick<App, 'config'>, socket = server.socket): JobQueues {
   const connection = new Redis(socket, { maxRetriesPerRequest: null });
@@ -85,7 +79,7 @@ describe('/readyz', () => {
   });
 
   test('fails in seconds while Redis does not answer, and holds again once it does', async () => {
-    const own = await startTestRedis();
+    const own = await useTestRedis();
     onTestFinished(() => own.stop());
     const { visitor } = await openWebRig(own.url, { deps: (app) => ({ queues: queuesOf(app, own.socket) }) });
     process.kill(own.pid, 'SIGSTOP');

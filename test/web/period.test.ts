@@ -1,19 +1,13 @@
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { rfc3339, systemClock } from '../../src/clock.ts';
 import { summariseRun } from '../../src/runs/after/report.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { foreignParts } from './page-html.ts';
 import { openWebRig } from './rig.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const TODAY = rfc3339(systemClock.now()).slice(0, 10);
 const THIS_YEAR = `from=${TODAY.slice(0, 4)}-01-01&to=${TODAY.slice(0, 4)}-12-31`;

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { valueTexts } from '../../src/ledger/payouts/values.ts';
 import { armPayout, beginRun, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
 import { changeStored } from '../support/records.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { configured } from './api-rig.ts';
 import { type FormField, foreignParts, formsOf, type PageForm, wordsOf } from './page-html.ts';
 import { openWebRig } from './rig.ts';
@@ -11,13 +11,7 @@ import { openWholeSite, pageRoutes, type Route } from './whole-site.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** What a page that is careless with text would run; no reason may have it, because of the sign |. */
 const CRUEL = '"><img src=x onerror=alert(1)>|</textarea><script>alert(2)</script>';

@@ -1,22 +1,16 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { readSignature } from '../../src/report/signing/signature.ts';
 import { writeReport } from '../../src/runs/after/report.ts';
 import { PRIVATE_KEY, SIGNING_KEY } from '../report/signed-reports.ts';
 import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openApiRig } from './api-rig.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** A run with two reports: a row was paid in the first one, and came back before the second. */
 async function openSite({ isSigned }: { isSigned: boolean }) {

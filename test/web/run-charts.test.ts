@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { armPayout, movePayout, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { foreignParts } from './page-html.ts';
 import { openWebRig } from './rig.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 test('a run that is over shows why rows were not paid and when the others were, each as a chart, in words and as a table', async () => {
   const { app, person } = await openWebRig(server.url);

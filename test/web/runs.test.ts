@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import type { RunClaim } from '../../src/ledger/runs/runs.ts';
@@ -15,18 +15,12 @@ import { readRun } from '../../src/runs/read-run.ts';
 import { setSchedule } from '../../src/schedules/set.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
 import { changeStored } from '../support/records.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** Runs of which only the claim was recorded, the first one the oldest. */
 async function claimRuns(app: App, ...claims: Partial<RunClaim>[]): Promise<void> {

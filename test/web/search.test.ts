@@ -1,23 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { openRowIndex } from '../../src/runs/search/row-index.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
 const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency';
 const ANNA = 'aaaaaaaa-5f0a-4c56-9f5e-2b1d3c4a5e6f';
 const BERT = 'bbbbbbbb-5f0a-4c56-9f5e-2b1d3c4a5e6f';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 async function openDesk() {
   const rig = await openWebRig(server.url);

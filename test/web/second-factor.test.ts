@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Role } from '../../src/access/roles.ts';
 import type { WebSettings } from '../../src/config/web.ts';
 import { ownFactor } from '../../src/people/second-factor.ts';
@@ -9,20 +9,14 @@ import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { codeAt, wrongCodeAt } from '../people/authenticator.ts';
 import { givePasskey } from '../people/passkey.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig, PASSWORD, type Visitor } from './rig.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const MINUTE_MS = 60_000;
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** The web app at a time that the test moves on, where one approval is needed. */
 async function openRig(settings: Partial<WebSettings> = {}) {
@@ -299,7 +293,7 @@ describe('a passkey', () => {
       expect(await ownFactor(rig.app, 'carl')).toMatchObject({ hasApp: true, passkeys: [] });
       await one.get('/second-factor');
       const gone = await one.post(path, { passkey: id });
-      expect([gone.status, gone.text.includes('is none of yours')]).toEqual([409, true]);
+      expect([gone.status, gone.text.includes('You no longer have this passkey.')]).toEqual([409, true]);
     }
   });
 });

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { armPayout, beginRun, movePayout, recordRun, rowAt } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
 const HEADER = 'reference,beneficiaryIdentityId,originatorIdentityId,amount,sourceCurrency,destinationCurrency';
@@ -13,13 +13,7 @@ const ORIGINATOR = 'cccccccc-5f0a-4c56-9f5e-2b1d3c4a5e6f';
 const PAYMENT = '11111111-2222-4333-8444-555555555555';
 const { beneficiaryIdentityId: BENEFICIARY } = rowAt(2);
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** Pays a payout of 100.50 USD, which costs 1.25 USD and comes to 1,700.00 MXN. */
 async function pay({ ledger }: App, place: { runId: string; line: number }): Promise<void> {

@@ -2,24 +2,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import type { EnvironmentVariables } from '../../src/config/config.ts';
 import { capabilitiesThatHold } from '../../src/ledger/intents/safety.ts';
 import { durationWords } from '../../src/web/settings/words.ts';
 import { PRIVATE_KEY, SIGNING_KEY } from '../report/signed-reports.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 function tempDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'payrun-settings-'));

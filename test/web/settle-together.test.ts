@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { readToSettle } from '../../src/runs/decide/to-settle.ts';
 import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 import { paySecretly, runSandbox } from './secretly-paid.ts';
 import type { Answer } from './visitor.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 const LINES = Array.from({ length: 18 }, (_, index) => index + 2);
 

@@ -1,12 +1,12 @@
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';
 import { type Payout, payoutId } from '../../src/payout.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 import { paySecretly, runSandbox } from './secretly-paid.ts';
 
@@ -14,13 +14,7 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const QUOTE = '9b2f7a31-0c3d-4f57-8a86-2f3c5c1d7e90';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 async function actions({ ledger }: Pick<App, 'ledger'>): Promise<string[]> {
   const found: string[] = [];

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
 import { request as ask } from 'undici';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
 import { openPasswords } from '../../src/people/password.ts';
 import { addUser, changeRole, disableUser } from '../../src/people/users.ts';
 import { ownPath } from '../../src/web/people/own-path.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { formsOf } from './page-html.ts';
 import { openWebRig, PASSWORD, type Visitor } from './rig.ts';
 
@@ -17,13 +17,7 @@ const MINUTE_MS = 60_000;
 const NEW_PASSWORD = 'five quite other words here';
 const CHROMIUM = '/usr/bin/chromium';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 type Rig = Awaited<ReturnType<typeof openWebRig>>;
 

@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { WEB_LIMITS, type WebLimits } from '../../src/web/limits/limits.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { openStranger } from '../hostile/sockets.ts';
 import { selfSigned } from '../service/certificates.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 async function openRig(limits: Partial<WebLimits>, isEncrypted: boolean) {
   const { cert: certificate, key } = selfSigned('localhost');

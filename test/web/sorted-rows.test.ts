@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { movePayout, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openApiRig } from './api-rig.ts';
 import { openWebRig } from './rig.ts';
 
@@ -21,13 +21,7 @@ const ROWS = [
   `E-6,${ANNA},80.00,USD,MXN`,
 ];
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 async function openDesk() {
   const rig = await openWebRig(server.url);

@@ -1,21 +1,15 @@
 import { writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { readRun } from '../../src/runs/read-run.ts';
 import { handInUpload } from '../../src/web/uploads/hand-in.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { configured, openApiRig } from './api-rig.ts';
 import { openWebRig } from './rig.ts';
 
 const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinationCurrency';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 let files = 0;
 

@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PayoutState } from '../../src/payout.ts';
 import { lastDays, yesterday } from '../../src/web/today/days.ts';
 import { openUnpaid } from '../../src/web/today/unpaid.ts';
 import { openZone } from '../../src/zone.ts';
 import { beginRun, movePayout, recordRun } from '../runs/recorded-run.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { foreignParts } from './page-html.ts';
 import { openWebRig } from './rig.ts';
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** The status of each run of a page with its tone, in the order of the page. */
 function statuses(text: string): string[] {

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { NO_WEB_SETTINGS } from '../../src/config/web.ts';
 import { cancelRun } from '../../src/runs/decide/control.ts';
 import { handInUpload, resumeUploads } from '../../src/web/uploads/hand-in.ts';
 import { listUploads } from '../../src/web/uploads/upload.ts';
 import { payoutFile } from '../cli/payrun.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig } from './rig.ts';
 
 const FILE = payoutFile([
@@ -14,13 +14,7 @@ const FILE = payoutFile([
   ['INV-3', '12.50'],
 ]);
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** Anna uploads a file whose rows are to be paid anew. */
 async function uploadAgain() {

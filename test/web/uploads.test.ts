@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import { NO_WEB_SETTINGS } from '../../src/config/web.ts';
 import { checkPayoutFile } from '../../src/intake/check-file.ts';
@@ -29,7 +29,7 @@ import {
   type UploadDeps,
   type UploadPlace,
 } from '../../src/web/uploads/upload.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { openWebRig, type Visitor } from './rig.ts';
 
 const BENEFICIARY = '7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f';
@@ -37,13 +37,7 @@ const HEADER = 'reference,beneficiaryIdentityId,amount,sourceCurrency,destinatio
 const SECONDS = 1000;
 const HOUR_MS = 3_600_000;
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 /** A folder that is gone after the test. */
 function freshFolder(): string {

@@ -1,22 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { PERMISSIONS, ROLES } from '../../src/access/roles.ts';
 import { readEntry } from '../../src/audit/entry.ts';
 import { listKeys } from '../../src/people/keys.ts';
 import { listUsers } from '../../src/people/users.ts';
-import { startTestRedis, type TestRedis } from '../support/redis.ts';
+import { useTestRedis } from '../support/redis.ts';
 import { type Answer, openWebRig, PASSWORD, type Visitor } from './rig.ts';
 
 vi.setConfig({ testTimeout: 180_000 });
 
-let server: TestRedis;
-beforeAll(async () => {
-  server = await startTestRedis();
-});
-afterAll(async () => {
-  await server.stop();
-});
+const server = await useTestRedis();
 
 type Rig = Awaited<ReturnType<typeof openWebRig>>;
 
