@@ -53,8 +53,15 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/report/memory.test.ts', 'isolated'],
   ['test/restore/few-random-acts.test.ts', 'quick'],
   ['test/restore/', 'system'],
+  // Hosts that are lost, again and again.
+  ['test/runs/attack-seven-write-off.test.ts', 'system'],
+  ['test/runs/lost-host.test.ts', 'system'],
+  ['test/runs/write-off-later.test.ts', 'system'],
+  ['test/runs/write-off.test.ts', 'system'],
   ['test/sandbox/rehearse.test.ts', 'system'],
   ['test/schedules/command.test.ts', 'system'],
+  // Every zone of the database.
+  ['test/schedules/cron.test.ts', 'system'],
   // A burst of reads is one only while nothing else keeps the process busy.
   ['test/service/probe.test.ts', 'isolated'],
   // 100,000 operations.
@@ -62,19 +69,18 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   // One of them needs thousands of schedules.
   ['test/simulation/mutants.test.ts', 'system'],
   ['test/tracing.test.ts', 'system'],
-  // Attacks on pages and API, each tried on all of them.
-  ['test/web/api-bodies.test.ts', 'system'],
-  ['test/web/exports.test.ts', 'system'],
-  // It takes all connections that the server gives.
-  ['test/web/floods.test.ts', 'system'],
-  ['test/web/forged-people.test.ts', 'system'],
-  ['test/web/headers.test.ts', 'system'],
-  ['test/web/hostile.test.ts', 'system'],
-  ['test/web/slow-connections.test.ts', 'system'],
-  ['test/web/api-stream.test.ts', 'system'],
-  ['test/web/inbox.test.ts', 'system'],
-  ['test/web/operations.test.ts', 'system'],
+  // Of pages and API the main ones; attacks, and what is tried on all of them, are the others.
+  ['test/web/access.test.ts', 'quick'],
+  ['test/web/api.test.ts', 'quick'],
+  ['test/web/guard.test.ts', 'quick'],
+  ['test/web/payouts.test.ts', 'quick'],
+  ['test/web/runs.test.ts', 'quick'],
+  ['test/web/settle.test.ts', 'quick'],
+  ['test/web/sign-in.test.ts', 'quick'],
+  ['test/web/today.test.ts', 'quick'],
+  ['test/web/uploads.test.ts', 'quick'],
   ['test/web/sorted-cost.test.ts', 'isolated'],
+  ['test/web/', 'system'],
 ];
 
 /** All test files, each as a path from the repository's root. */
