@@ -26,10 +26,20 @@ function check(xml: string, more: object = {}): Promise<CheckedFile> {
 
 function messageOf(version: string, { id = '', more = '' } = {}): string {
   const transfers = [transferXml({ ...(id === '' ? {} : { id }), more })];
-  return messageXml({ namespace: `${ISO}${version}`, count: '1', payments: [paymentXml({ transfers })] });
+  const namespace = version.endsWith('.ch.02') ? SWISS_03 : `${ISO}${version}`;
+  return messageXml({ namespace, count: '1', payments: [paymentXml({ transfers })] });
 }
 
-const READ = ['pain.001.001.03', 'pain.001.001.08', 'pain.001.001.09', 'pain.001.001.10', 'pain.001.001.11'];
+const SWISS_03 = 'http://www.six-interbank-clearing.com/de/pain.001.001.03.ch.02.xsd';
+const READ = [
+  'pain.001.001.03',
+  'pain.001.003.03',
+  'pain.001.001.03.ch.02',
+  'pain.001.001.08',
+  'pain.001.001.09',
+  'pain.001.001.10',
+  'pain.001.001.11',
+];
 
 describe('a payment message of version', () => {
   test.each(READ)('%s is read, and says the same as one of each other', async (version) => {
@@ -40,6 +50,8 @@ describe('a payment message of version', () => {
 
   test.each([
     ['pain.001.001.03', '<OrgId><BICOrBEI>DEUTDEFF</BICOrBEI></OrgId>', true],
+    ['pain.001.003.03', '<OrgId><BICOrBEI>DEUTDEFF</BICOrBEI></OrgId>', true],
+    ['pain.001.001.03.ch.02', '<OrgId><AnyBIC>DEUTDEFF</AnyBIC></OrgId>', false],
     ['pain.001.001.03', '<OrgId><AnyBIC>DEUTDEFF</AnyBIC></OrgId>', false],
     ['pain.001.001.08', '<OrgId><AnyBIC>DEUTDEFF</AnyBIC></OrgId>', true],
     ['pain.001.001.08', '<OrgId><LEI>529900T8BM49AURSDO55</LEI></OrgId>', false],
@@ -63,10 +75,10 @@ describe('a payment message of version', () => {
 
   test.each([
     ['pain.001.001.02', `${ISO}pain.001.001.02`],
-    ['pain.001.003.03', `${ISO}pain.001.003.03`],
+    ['pain.001.002.03', `${ISO}pain.001.002.03`],
     ['pain.001.001.12', `${ISO}pain.001.001.12`],
     ['pain.008.001.02', `${ISO}pain.008.001.02`],
-    ['pain.001.001.03.ch.02', 'http://www.six-interbank-clearing.com/de/pain.001.001.03.ch.02.xsd'],
+    ['pain.001.001.09.ch.02', 'http://www.six-interbank-clearing.com/de/pain.001.001.09.ch.02.xsd'],
   ])('%s is refused by its name, with the names of those that are read', async (name, namespace) => {
     const { problems } = await check(messageXml({ namespace, count: '1', payments: [] }));
     expect(problems).toMatchObject([{ code: 'E_MESSAGE' }]);

@@ -287,12 +287,14 @@ describe('what a pain.002 answers', () => {
 
   test.each([
     ['pain.001.001.03', 'pain.002.001.03'],
+    ['pain.001.003.03', 'pain.002.001.03'],
+    ['pain.001.001.03.ch.02', 'pain.002.001.03'],
     ['pain.001.001.08', 'pain.002.001.08'],
     ['pain.001.001.10', 'pain.002.001.11'],
     ['pain.001.001.11', 'pain.002.001.12'],
   ])('%s is answered by %s', async (version, answer) => {
     const its = join(folder, `${version}.xml`);
-    const text = xml.replace('pain.001.001.09', version);
+    const text = xml.replace(namespaceOf('pain.001.001.09'), namespaceOf(version));
     writeFileSync(its, text);
     const fileSha256 = createHash('sha256').update(text).digest('hex');
     const change = run({ fileName: 'message.xml', fileSha256 });
@@ -318,11 +320,12 @@ describe('what a pain.002 answers', () => {
 
   test.each([
     ['pain.001.001.03', 'pain.002.001.03'],
+    ['pain.001.001.03.ch.02', 'pain.002.001.03'],
     ['pain.001.001.09', 'pain.002.001.10'],
     ['pain.001.001.11', 'pain.002.001.12'],
   ])('that is not named is of the version %s that intake found, and answered by %s', async (name, answer) => {
     const text = messageXml({
-      namespace: `urn:iso:std:iso:20022:tech:xsd:${name}`,
+      namespace: namespaceOf(name),
       count: '1',
       payments: [paymentXml({ transfers: [transferXml()] })],
     });
@@ -348,6 +351,11 @@ describe('what a pain.002 answers', () => {
 });
 
 /** Decimals added up, in thousandths. */
+function namespaceOf(name: string): string {
+  if (name === 'pain.001.001.03.ch.02') return `http://www.six-interbank-clearing.com/de/${name}.xsd`;
+  return `urn:iso:std:iso:20022:tech:xsd:${name}`;
+}
+
 function thousandths(decimals: readonly string[]): bigint {
   return decimals.reduce((sum, decimal) => {
     const [whole = '', fraction = ''] = decimal.split('.');
