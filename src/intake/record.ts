@@ -24,6 +24,8 @@ export interface Damage {
   readonly code: ProblemCode;
   readonly line: number | null;
   readonly facts?: Facts;
+  /** In place of the remedy of its kind. */
+  readonly remedy?: string;
 }
 
 /** Records that one more piece of a file gave. */

@@ -2,7 +2,7 @@ import type { Damage, FileRecord } from '../record.ts';
 import type { CellFault } from '../row/cells.ts';
 import type { Template } from '../template/template.ts';
 import { XmlError } from '../xml.ts';
-import { openControlSums } from './control-sums.ts';
+import { openControlSums, plainDecimal } from './control-sums.ts';
 import { PAYMENT, READ, TRANSFER } from './elements.ts';
 import { headerRecord, transferRecord } from './transfer.ts';
 
@@ -26,6 +26,10 @@ function isTooLong(id: string): boolean {
   return Array.from(id).length > ID_CHARACTERS_MAX;
 }
 
+const DECIMALS: ReadonlySet<string> = new Set([READ.sum, READ.paymentSum, READ.amount]);
+
+const AS_TRANSFER = 'Make it as a transfer (TRF), or pay it elsewhere.';
+
 /** Of one transfer; a person would not read more. */
 const FAULTS_MAX = 100;
 
@@ -37,8 +41,11 @@ export interface Content {
   hasTransfers(): boolean;
   /** The text of an element, by its path. */
   keep(path: string, text: string): void;
-  /** An element that must not be there: its transfer is refused, or the message where it is in none. */
-  refuse(path: string, found: string): void;
+  /**
+   * An element that must not be there: its transfer is refused, or the message where it is in none. `fault` is what is wrong
+   * with it, as the rest of a sentence, and is empty where it is what it is.
+   */
+  refuse(path: string, fault: string, remedy?: string): void;
   closeTransfer(): void;
   closePayment(): void;
   /** The end of the message; an XmlError for one that never said how many transfers it has. */
@@ -74,13 +81,14 @@ export function openContent(template: Template) {
     hasTransfers: () => payment.transfers > 0,
     keep(path, text) {
       const texts = isOfTransfer(path) ? transfer.texts : path.startsWith(PAYMENT) ? payment.texts : head;
-      if (texts.has(path)) content.refuse(path, `${path} is there twice`);
-      texts.set(path, text);
+      if (texts.has(path)) content.refuse(path, ' is there twice');
+      texts.set(path, DECIMALS.has(path) ? plainDecimal(text) : text);
     },
-    refuse(path, found) {
-      const fault = { code: 'E_ELEMENT', facts: { found } } as const;
-      if (!isOfTransfer(path)) damage.push({ ...fault, line: null });
-      else if (transfer.faults.push(fault) > FAULTS_MAX)
+    refuse(path, fault, remedy) {
+      const found = `${isOfTransfer(path) ? path : path.replace(PAYMENT, `${PAYMENT} ${payments}`)}${fault}`;
+      const refused = { code: 'E_ELEMENT', facts: { found }, ...(remedy === undefined ? {} : { remedy }) } as const;
+      if (!isOfTransfer(path)) damage.push({ ...refused, line: null });
+      else if (transfer.faults.push(refused) > FAULTS_MAX)
         throw new XmlError('far too much in a transfer cannot be done');
     },
     closeTransfer() {
@@ -93,9 +101,9 @@ export function openContent(template: Template) {
     closePayment() {
       const { texts, sums } = payment;
       judgeId(`PmtInfId of PmtInf ${payments}`, idFault(texts.get(READ.paymentId)));
-      if (texts.get(READ.method) !== 'TRF') content.refuse(PAYMENT, 'the PmtMtd of a PmtInf is not TRF');
+      if (texts.get(READ.method) !== 'TRF') content.refuse(READ.method, ' is not TRF', AS_TRANSFER);
       const said = { count: texts.get(READ.paymentCount), sum: texts.get(READ.paymentSum) };
-      damage.push(...sums.judge({ where: 'a PmtInf', ...said }));
+      damage.push(...sums.judge({ where: `${PAYMENT} ${payments}`, ...said }));
     },
     end() {
       isEnded = true;

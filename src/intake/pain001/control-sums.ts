@@ -11,6 +11,15 @@ export interface ControlSums {
 /** The standard's decimals have at most 17 digits behind the point (DecimalNumber, ActiveOrHistoricCurrencyAndAmount). */
 const FRACTION_DIGITS = 18;
 const DECIMAL = /^([0-9]{1,18})(?:\.([0-9]{1,18}))?$/;
+/** What xs:decimal of XML Schema may be beside that: with a plus sign, and with digits on one side of the point only. */
+const SCHEMA_DECIMAL = /^\+?([0-9]*)(?:\.([0-9]*))?$/;
+
+/** A number of the message as digits with a point between them; what is no number as it is. */
+export function plainDecimal(text: string): string {
+  const [, whole = '', fraction = ''] = SCHEMA_DECIMAL.exec(text.trim()) ?? [];
+  if (whole === '' && fraction === '') return text;
+  return `${whole === '' ? '0' : whole}${fraction === '' ? '' : `.${fraction}`}`;
+}
 
 export function openControlSums(): ControlSums {
   let transfers = 0;

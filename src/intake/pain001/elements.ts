@@ -91,3 +91,8 @@ export function treatmentOf(path: string, version: MessageVersion, leftOut: Read
   if (name !== undefined) return leftOut.has(name) ? 'pass' : 'refuse';
   return WITHOUT_EFFECT.has(path) || OWN_ELEMENTS.has(path) ? 'pass' : 'refuse';
 }
+
+/** The name by which a template can leave out an element; undefined for one that no template can leave out. */
+export function leaveOutName(path: string, version: MessageVersion): string | undefined {
+  return treatmentOf(path, version, new Set(LEFT_OUT_ELEMENTS)) === 'pass' ? MAY_BE_LEFT_OUT.get(path) : undefined;
+}

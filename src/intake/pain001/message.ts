@@ -1,11 +1,13 @@
-import { showValue } from '../problems/shown-value.ts';
+import { escapeUnseen, showValue } from '../problems/shown-value.ts';
 import { type XmlElement, XmlError, type XmlListener } from '../xml.ts';
 import type { Content } from './content.ts';
-import { AMOUNT_CURRENCY, PAYMENT, READ, TRANSFER, type Treatment, treatmentOf } from './elements.ts';
-import { type MessageVersion, messageNameIn, VERSION_NAMES, versionOf } from './versions.ts';
+import { AMOUNT_CURRENCY, leaveOutName, PAYMENT, READ, TRANSFER, type Treatment, treatmentOf } from './elements.ts';
+import { type MessageVersion, messageNameIn, VERSION_NAMES, versionNamed, versionOf } from './versions.ts';
 
 const ROOT = ['Document', 'CstmrCdtTrfInitn'];
 const TEXT_CHARACTERS_MAX = 1024;
+/** As many as a problem shows. */
+const NAMESPACE_CHARACTERS_MAX = 80;
 
 /** What walks through a message, and the version that it was found to be of. */
 interface Message {
@@ -35,7 +37,7 @@ export function openMessage(content: Content, leftOut: ReadonlySet<string>): Mes
       throw new XmlError(`it is no ${version.name}: an element stands behind the transfers`);
     if (path === READ.amount) content.keep(AMOUNT_CURRENCY, element.attribute('Ccy') ?? '');
     const treatment = treatmentOf(path, version, leftOut);
-    if (treatment === 'refuse') content.refuse(path, `${path} means something that payrun cannot do`);
+    if (treatment === 'refuse') content.refuse(path, '', leaveOutRemedy(leaveOutName(path, version)));
     return treatment;
   }
 
@@ -79,12 +81,19 @@ function requireVersion(element: XmlElement): MessageVersion {
   const version = versionOf(element.uri);
   if (version !== undefined) return version;
   const found = messageNameIn(element.uri);
-  if (found === undefined) throw otherKind(element);
+  if (found === undefined || versionNamed(found) !== undefined) throw otherKind(element);
   throw new XmlError(`it is ${found}, and what can be read is ${VERSION_NAMES.join(', ')}`);
 }
 
-function otherKind(element: XmlElement): XmlError {
-  return new XmlError(`it is no pain.001: it has an element ${showValue(null, element.local)} of another kind`);
+function otherKind({ local, uri }: XmlElement): XmlError {
+  const namespace =
+    uri === '' ? 'no namespace' : `the namespace ${escapeUnseen(uri.slice(0, NAMESPACE_CHARACTERS_MAX))}`;
+  return new XmlError(`it is no pain.001: it has an element ${showValue(null, local)} of ${namespace}`);
+}
+
+function leaveOutRemedy(name: string | undefined): string | undefined {
+  if (name === undefined) return undefined;
+  return `Add "${name}" to pain001.leaveOut of the template to do without it, or remove the element where the message is made.`;
 }
 
 function pathOf(names: readonly string[]): string {

@@ -32,7 +32,7 @@ const KINDS = {
   E_ENCODING: {
     verdict: 'file',
     message: 'The text of the file is not UTF-8: {found}.',
-    remedy: CSV_UTF8,
+    remedy: `${CSV_UTF8} A payment message has to be made in UTF-8.`,
   },
   E_NEWLINE: {
     verdict: 'file',
@@ -153,8 +153,8 @@ const KINDS = {
     verdict: 'file',
     message: 'The payment message cannot be used: {found}.',
     remedy:
-      'Hand in a whole ISO 20022 pain.001.001.03, .08, .09, .10 or .11, whose ids have 1 to 35 characters and no blanks around them, and name ' +
-      'a template with a part pain001.',
+      'Hand in a whole ISO 20022 pain.001.001.03, .08, .09, .10 or .11 in UTF-8, whose ids have 1 to 35 characters and no blanks around them, ' +
+      'and name a template with a part pain001.',
   },
   E_EMPTY_ROW: {
     verdict: 'row',
@@ -306,7 +306,7 @@ const KINDS = {
   E_ELEMENT: {
     verdict: 'row',
     message: 'The payment message asks for something that payrun cannot do, and does not ignore: {found}.',
-    remedy: 'Remove the element where the message is made. A template can ignore some of them.',
+    remedy: 'Remove the element where the message is made.',
   },
   W_MOJIBAKE: {
     verdict: 'warning',

@@ -47,7 +47,7 @@ export function checkRow(asRead: FileRecord, header: Header): CheckedRow {
   }
   const judged = judgeCells(record, header);
   const { values, problems, warnings } = judged;
-  for (const { code, facts } of record.faults ?? []) problems.push(problemOf(code, { line, facts: facts ?? {} }));
+  for (const { code, ...place } of record.faults ?? []) problems.push(problemOf(code, { ...place, line }));
   const amount = readAmount(judged, line, header);
   const row = amount === null || problems.length > 0 ? null : payoutRow(line, amount, values);
   return {

@@ -39,8 +39,8 @@ export async function* tellRows<Taken>(
   yield take();
 }
 
-function problemOfDamage({ code, line, facts }: Damage) {
-  return problemOf(code, { line, facts: facts ?? {} });
+function problemOfDamage({ code, ...place }: Damage) {
+  return problemOf(code, place);
 }
 
 /** The rows of a file once more, a batch for each piece of it; what else there is to tell was told before. */
