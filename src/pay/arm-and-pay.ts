@@ -9,7 +9,7 @@ import type { Payout } from '../payout.ts';
 import { type Answer, notSent } from '../service/answer.ts';
 import { paymentBody } from '../service/bodies.ts';
 import type { PayDeps } from './deps.ts';
-import { holdBreach, logFields, placeOf } from './facts.ts';
+import { holdBreach, logFields, markUnknown, placeOf } from './facts.ts';
 import { armingLimits, beyondLimit, countedAs } from './limits.ts';
 import { awaitPlace } from './pace.ts';
 import { quoteAgain, settleUnsent } from './quote/quote-again.ts';
@@ -199,14 +199,7 @@ async function endQuoted(
   payout: Payout,
   reason = 'the run was paused or cancelled',
 ): Promise<StepResult> {
-  await deps.payouts.move({
-    ...placeOf(payout),
-    to: 'unknown',
-    version: payout.version,
-    dueMs: 0,
-    actor: deps.owner,
-    reason,
-  });
+  await markUnknown(deps, payout, reason);
   return 'done';
 }
 

@@ -119,6 +119,19 @@ export async function holdBreach(
   return true;
 }
 
+/** Nobody knows what came of its payment request: it is looked up from now on (architecture.md, rules 5 and 6). */
+export async function markUnknown(deps: PayDeps, payout: Payout, reason: string): Promise<void> {
+  // Not watched by the breaker: that one of us died says nothing of the service.
+  await deps.payouts.move({
+    ...placeOf(payout),
+    to: 'unknown',
+    version: payout.version,
+    dueMs: 0,
+    actor: deps.owner,
+    reason,
+  });
+}
+
 async function disproveOtherId(
   deps: PayDeps,
   payout: Payout,

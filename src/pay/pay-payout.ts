@@ -6,7 +6,7 @@ import { quoteBody } from '../service/bodies.ts';
 import { TokenRefused, TokenUnavailable } from '../service/token.ts';
 import { armAndPay } from './arm-and-pay.ts';
 import type { PayDeps } from './deps.ts';
-import { exchangeOf, holdBreach, placeOf } from './facts.ts';
+import { exchangeOf, holdBreach, markUnknown } from './facts.ts';
 import { type NextStep, nextStep, QUOTE_LIFE_MS_MIN } from './next-step.ts';
 import { costOf, tooDear } from './quote/cost.ts';
 import { quoteAgain, settleUnsent } from './quote/quote-again.ts';
@@ -127,19 +127,6 @@ async function refuseSeal(
   }
   await holdBreach(deps, payout, { evidence: `${what} was changed in Redis by something else than payrun` });
   return 'done';
-}
-
-/** Nobody knows what came of its payment request: it is looked up from now on (architecture.md, rules 5 and 6). */
-export async function markUnknown(deps: PayDeps, payout: Payout, reason: string): Promise<void> {
-  // Not watched by the breaker: that one of us died says nothing of the service.
-  await deps.payouts.move({
-    ...placeOf(payout),
-    to: 'unknown',
-    version: payout.version,
-    dueMs: 0,
-    actor: deps.owner,
-    reason,
-  });
 }
 
 async function quotePayout(
