@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import { expect, test, vi } from 'vitest';
 import { startSession } from '../../src/people/sessions.ts';
 import { tableCsv } from '../../src/report/table-csv.ts';
-import { beneficiaryRows } from '../../src/web/runs/table-rows.ts';
+import { beneficiaryRows } from '../../src/web/run/table-rows.ts';
 import { SESSION_COOKIE } from '../../src/web/session.ts';
 import { COST_TABLES, stoppedRows } from '../../src/web/uploads/table-rows.ts';
 import { camtXml } from '../intake/camt-message.ts';

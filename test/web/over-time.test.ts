@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Payout } from '../../src/payout.ts';
-import { openOverTime } from '../../src/web/runs/over-time.ts';
+import { openOverTime } from '../../src/web/run/over-time.ts';
 import { payment } from '../report/rows.ts';
 
 const START = Date.UTC(2026, 0, 15, 10, 0);

@@ -174,7 +174,7 @@ async function writePdf(
 ): Promise<ExitCode> {
   requireOwnService(app);
   const [{ confirmationPage, reportPage }, { pdfOf }] = await Promise.all([
-    import('../../web/runs/printed-file.ts'),
+    import('../../web/reports/printed-file.ts'),
     import('./pdf.ts'),
   ]);
   if (confirmation !== undefined) {

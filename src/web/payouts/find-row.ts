@@ -3,7 +3,7 @@ import type { Payout, RefusedRow } from '../../payout.ts';
 import { isRefused } from '../../report/row.ts';
 import { requireTrueRows } from '../../runs/safety/shown-seals.ts';
 import { Problem } from '../problem.ts';
-import { findRun } from '../runs/find-run.ts';
+import { findRun } from '../run/find-run.ts';
 import type { WebDeps } from '../web.ts';
 
 /** The path of one row. */

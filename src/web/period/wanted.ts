@@ -8,7 +8,7 @@ import { actorOf } from '../actor.ts';
 import type { Download } from '../download.ts';
 import { openRate } from '../limits/rate.ts';
 import { Problem } from '../problem.ts';
-import { noteDownload } from '../runs/downloads.ts';
+import { noteDownload } from '../reports/downloads.ts';
 import type { WebDeps } from '../web.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

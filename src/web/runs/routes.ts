@@ -1,119 +1,84 @@
 import { z } from 'zod';
-import { endingOf } from '../../../jobs/cut-offs.ts';
-import { reasonText } from '../../access/words.ts';
-import { durationFrom } from '../../duration.ts';
-import { escapeUnseen } from '../../intake/problems/shown-value.ts';
-import { isOver, type Run } from '../../payout.ts';
-import { signedVersions } from '../../runs/after/report-copy.ts';
-import { cancelRun, pauseRun, resumeRun, sendBackRun } from '../../runs/decide/control.ts';
-import { actorOf } from '../actor.ts';
+import { rfc3339 } from '../../clock.ts';
+import type { SoughtState } from '../../ledger/runs/find-runs.ts';
+import { formatAmount } from '../../money.ts';
+import { OUTCOMES, type Run } from '../../payout.ts';
+import { type TableCell, tableCsv } from '../../report/table-csv.ts';
+import { fileTotals } from '../../report/totals.ts';
+import { rowsDone } from '../../runs/progress.ts';
+import { sendDownload } from '../download.ts';
+import { pageQuery } from '../lists/listed.ts';
 import { sendPage } from '../parts/frame.tsx';
-import { readForm } from '../parts/read-form.ts';
-import { Problem } from '../problem.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { addApprovalRoutes } from './approval-routes.ts';
-import { addChangesRoutes } from './changes-routes.ts';
-import { addDownloadRoutes } from './download-routes.ts';
-import { findRun, ofRun } from './find-run.ts';
-import { addRunList } from './list-routes.ts';
-import { addLiveRoutes } from './live-routes.ts';
-import { readProgress } from './progress-part.tsx';
-import { purgeOne } from './purge-one.ts';
-import { PurgePage } from './purge-page.tsx';
-import { openRates } from './rates.ts';
-import { CancelPage, SendBackPage } from './run-actions.tsx';
-import { RunPage, runHead } from './run-page.tsx';
-import { openRunSums } from './run-sums.ts';
+import { RunsPage } from './runs-page.tsx';
+import { runsQuery } from './wanted.ts';
 
-/** The pages of runs. */
-export function addRunPages(web: Web, deps: WebDeps): void {
-  const { app } = deps;
-  const sources = {
-    rates: openRates(app.clock),
-    sumsOf: openRunSums(app),
-    endingOf: (run: Run) => endingOf(app, run),
-    isHalted: async () => (await app.ledger.state.read()).halt !== null,
-    zone: deps.zone,
-  };
+const PAGE_RUNS = 25;
+const CSV_RUNS_PER_READ = 200;
 
-  web.get('/runs/:run', { config: { act: 'read' }, schema: ofRun }, async (request, reply) => {
-    const run = await findRun(deps, request.params.run);
-    const events = await app.ledger.runs.events(run.id);
-    const signed = await signedVersions(app.config.reportDir, run);
-    const progress = await readProgress(sources, run);
-    const body = RunPage({ progress, events, signed });
-    const title = escapeUnseen(run.fileName);
-    return await sendPage(reply, deps, { title, body, ...runHead(progress, request.who) });
+const onPage = {
+  querystring: z.strictObject({ ...runsQuery, page: pageQuery }),
+};
+const asCsv = { querystring: z.strictObject(runsQuery) };
+
+/** The list of runs, as a page and as CSV. */
+export function addRunList(web: Web, deps: WebDeps): void {
+  web.get('/runs', { config: { act: 'read' }, schema: onPage }, async (request, reply) => {
+    const { page: asked, ...wanted } = request.query;
+    const readPage = async (page: number) =>
+      await deps.findRuns(wanted, { skip: (page - 1) * PAGE_RUNS, most: PAGE_RUNS });
+    const found = await readPage(asked);
+    const pages = Math.max(1, Math.ceil(found.total / PAGE_RUNS));
+    const page = Math.min(asked, pages);
+    // Beyond the last page is the last one.
+    const { ids, total } = page === asked ? found : await readPage(page);
+    const body = RunsPage({ runs: await readRuns(deps, ids), total, wanted, page, pages });
+    return await sendPage(reply, deps, { title: 'Runs', body });
   });
 
-  addRunList(web, deps);
-  addControlRoutes(web, deps);
-  addPurgeRoutes(web, deps);
-  addApprovalRoutes(web, deps);
-  addDownloadRoutes(web, deps);
-  addChangesRoutes(web, deps);
-  addLiveRoutes(web, deps, sources);
+  web.get('/runs.csv', { config: { act: 'read' }, schema: asCsv }, async (request, reply) => {
+    const { ids } = await deps.findRuns(request.query, {});
+    return sendDownload(reply, { name: 'runs', ending: 'csv', content: runsCsv(deps, ids, request.query.state) });
+  });
 }
 
-const controlForm = z.strictObject({ reason: reasonText });
+async function readRuns({ app }: WebDeps, ids: readonly string[]): Promise<Run[]> {
+  const runs = await Promise.all(ids.map((id) => app.ledger.runs.read(id)));
+  return runs.filter((run) => run !== undefined);
+}
 
-const ACTS = [
-  { path: 'pause', act: 'pause', change: pauseRun, page: '/runs/:run' },
-  { path: 'resume', act: 'resume', change: resumeRun, page: '/runs/:run' },
-  { path: 'cancel', act: 'cancel', change: cancelRun, page: '/runs/:run/cancel' },
-  { path: 'send-back', act: 'cancel', change: sendBackRun, page: '/runs/:run/send-back' },
-] as const;
+const FACTS = [
+  'run',
+  'state',
+  'submittedAt',
+  'submittedBy',
+  'file',
+  'sha256',
+  'rows',
+  'rowsDone',
+  'currency',
+  'inFile',
+];
 
-/** What stops a run, lets it go on, or gives it up: as the commands of the same names do. */
-function addControlRoutes(web: Web, deps: WebDeps): void {
-  for (const { path, act, change, page } of ACTS) {
-    web.post(`/runs/:run/${path}`, { config: { act, page }, schema: ofRun }, async (request, reply) => {
-      const { id } = await findRun(deps, request.params.run);
-      const { reason } = readForm(controlForm, request.body);
-      await change(deps.app, id, { actor: actorOf(request), reason });
-      return await reply.redirect(`/runs/${id}`, 303);
-    });
+function isIn(run: Run, state: SoughtState | ''): boolean {
+  if (state === 'starts-later') return run.state === 'paused' && run.startAt !== null;
+  return state === '' || run.state === state;
+}
+
+/** A line for each currency of each run that is still in the state; '' for any. */
+async function* runsCsv(deps: WebDeps, ids: readonly string[], state: SoughtState | ''): AsyncGenerator<string, void> {
+  yield tableCsv([[...FACTS, ...OUTCOMES]]);
+  for (let from = 0; from < ids.length; from += CSV_RUNS_PER_READ) {
+    const runs = await readRuns(deps, ids.slice(from, from + CSV_RUNS_PER_READ));
+    yield tableCsv(runs.filter((run) => isIn(run, state)).flatMap(csvRows));
   }
-
-  web.get('/runs/:run/cancel', { config: { act: 'cancel' }, schema: ofRun }, async (request, reply) => {
-    const run = await findRun(deps, request.params.run);
-    if (isOver(run))
-      throw new Problem(409, `Run ${run.id} is ${run.state}; it cannot be cancelled.`, 'Look at the run as it is now.');
-    return await sendPage(reply, deps, { title: `Cancel run ${run.id}?`, body: CancelPage({ run }) });
-  });
-
-  web.get('/runs/:run/send-back', { config: { act: 'cancel' }, schema: ofRun }, async (request, reply) => {
-    const run = await findRun(deps, request.params.run);
-    if (run.state !== 'awaiting-approval') {
-      const remedy = 'Look at the run as it is now.';
-      throw new Problem(409, `Run ${run.id} is ${run.state}; it does not wait for approval.`, remedy);
-    }
-    const title = `Send ${escapeUnseen(run.fileName)} back?`;
-    return await sendPage(reply, deps, { title, body: SendBackPage({ run }) });
-  });
 }
 
-const PURGE_PAGE = '/runs/:run/purge';
-const purgeForm = z.strictObject({
-  olderThan: z.string().trim().min(1, 'must be given, such as 400d').pipe(durationFrom('1d', '36500d')),
-});
-
-/** What removes the rows of a run that ended long ago, after a question. */
-function addPurgeRoutes(web: Web, deps: WebDeps): void {
-  const { app } = deps;
-
-  web.get(PURGE_PAGE, { config: { act: 'settings' }, schema: ofRun }, async (request, reply) => {
-    const run = await findRun(deps, request.params.run);
-    if (run.state !== 'finished' && run.state !== 'cancelled')
-      throw new Problem(409, `Run ${run.id} is ${run.state}; its rows are needed.`, 'Look at the run as it is now.');
-    const body = PurgePage({ run, retentionMs: app.config.retentionMs });
-    return await sendPage(reply, deps, { title: `Purge run ${run.id}?`, body });
-  });
-
-  web.post(PURGE_PAGE, { config: { act: 'settings', page: PURGE_PAGE }, schema: ofRun }, async (request, reply) => {
-    const { id } = await findRun(deps, request.params.run);
-    const { olderThan } = readForm(purgeForm, request.body);
-    await purgeOne(app, { runId: id, olderThanMs: olderThan, actor: actorOf(request) });
-    return await reply.redirect(`/runs/${id}`, 303);
+function csvRows(run: Run): TableCell[][] {
+  const facts = [run.id, run.state, { exact: rfc3339(run.createdAt) }, run.createdBy, run.fileName, run.fileSha256];
+  return fileTotals(run.fileTotals, run.amounts).map(({ currency, file, outcomes }) => {
+    const amounts = [file, ...OUTCOMES.map((outcome) => outcomes[outcome])];
+    const cells = amounts.map((minor) => ({ exact: formatAmount({ minor, currency }) }));
+    return [...facts, run.rows, rowsDone(run), currency, ...cells];
   });
 }

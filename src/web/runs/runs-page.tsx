@@ -7,7 +7,7 @@ import { shownCount } from '../parts/figures.ts';
 import { OUTCOME_WORDS } from '../parts/outcome-words.ts';
 import { CountedPages } from '../parts/pages.tsx';
 import { sortLinks } from '../parts/table.tsx';
-import { RUN_STATE_WORDS } from './run-status.ts';
+import { RUN_STATE_WORDS } from '../run/run-status.ts';
 import { RunsTable } from './runs-table.tsx';
 import { hrefOfRuns } from './wanted.ts';
 

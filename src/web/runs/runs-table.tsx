@@ -8,7 +8,7 @@ import { Amount } from '../parts/money.tsx';
 import { Bar } from '../parts/outcome-bar.tsx';
 import { Line, type SortLinks, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { reconciledWords, runStatus } from './run-status.ts';
+import { reconciledWords, runStatus } from '../run/run-status.ts';
 
 /** More currencies are counted. */
 const CURRENCIES_MAX = { long: 2, short: 1 };

@@ -8,7 +8,7 @@ import { OUTCOME_TONES, OUTCOME_WORDS } from '../parts/outcome-words.ts';
 import { Line, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { hrefOfRow } from '../payouts/find-row.ts';
-import { runStatus } from '../runs/run-status.ts';
+import { runStatus } from '../run/run-status.ts';
 
 /** Payouts and runs that were found in all runs. */
 export function SearchPage({ text, found }: { text: string; found: Found }) {

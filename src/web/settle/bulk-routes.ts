@@ -8,7 +8,7 @@ import { openLookUps } from '../../runs/look-ups.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { reasonWords } from '../parts/outcome-words.ts';
 import { readForm } from '../parts/read-form.ts';
-import { findRun } from '../runs/find-run.ts';
+import { findRun } from '../run/find-run.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { BulkDecidedPage, BulkPage } from './bulk-page.tsx';
 import { REASON_CODE, UNKNOWN } from './groups.ts';

@@ -16,7 +16,7 @@ import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { findPayout, hrefOfRow, ofRow } from '../payouts/find-row.ts';
 import { Problem, problemOf } from '../problem.ts';
-import { findRun, ofRun } from '../runs/find-run.ts';
+import { findRun, ofRun } from '../run/find-run.ts';
 import type { Person, Web, WebDeps } from '../web.ts';
 import { DecidedPage } from './decided-page.tsx';
 import { hrefOfGroup, openReasons, readGroups } from './groups.ts';

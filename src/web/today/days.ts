@@ -1,6 +1,6 @@
 import type { Run } from '../../payout.ts';
 import type { Zone } from '../../zone.ts';
-import { rowsBecame } from '../runs/run-status.ts';
+import { rowsBecame } from '../run/run-status.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const DAYS = 30;

@@ -1,7 +1,7 @@
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PayoutState, Run } from '../../payout.ts';
 import { isRefused } from '../../report/row.ts';
-import { rowsBecame } from '../runs/run-status.ts';
+import { rowsBecame } from '../run/run-status.ts';
 
 const STATES: readonly PayoutState[] = ['failed', 'returned', 'rejected', 'cancelled'];
 /** Payouts that are read at one look: a page has 50 ms of the processor. */

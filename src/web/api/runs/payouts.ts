@@ -10,7 +10,7 @@ import { openLookUps } from '../../../runs/look-ups.ts';
 import { proposalShown } from '../../../runs/story.ts';
 import { actorOf } from '../../actor.ts';
 import { Problem } from '../../problem.ts';
-import { findRun } from '../../runs/find-run.ts';
+import { findRun } from '../../run/find-run.ts';
 import type { Person, Web, WebDeps } from '../../web.ts';
 import { proposalDocument, runDocument } from '../documents.ts';
 import { ofPayout, ofRun } from '../places.ts';

@@ -6,7 +6,7 @@ import { jsonText } from '../../../report/json-text.ts';
 import { reportRow } from '../../../report/row.ts';
 import { requireTrueRows, trueRows } from '../../../runs/safety/shown-seals.ts';
 import { rowQuery } from '../../payouts/wanted.ts';
-import { findRun } from '../../runs/find-run.ts';
+import { findRun } from '../../run/find-run.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { rowDocument } from '../documents.ts';
 import { ofRun, page } from '../places.ts';

@@ -8,7 +8,7 @@ import { requireTrueFacts, requireTrueRows } from '../../../runs/safety/shown-se
 import { scheduleChangesOf } from '../../../runs/schedule-changes.ts';
 import { storyOf } from '../../../runs/story.ts';
 import { Problem } from '../../problem.ts';
-import { findRun } from '../../runs/find-run.ts';
+import { findRun } from '../../run/find-run.ts';
 import { runsQuery } from '../../runs/wanted.ts';
 import type { Web, WebDeps } from '../../web.ts';
 import { count, runDocument, storyDocument, time } from '../documents.ts';

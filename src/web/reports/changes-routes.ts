@@ -7,10 +7,10 @@ import { reportChanges } from '../../runs/after/report-changes.ts';
 import { sendDownload } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { Problem } from '../problem.ts';
+import { findRun, ofRun } from '../run/find-run.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { CHANGES_SHOWN_MAX, ChangesPage } from './changes-page.tsx';
 import { noteDownload } from './downloads.ts';
-import { findRun, ofRun } from './find-run.ts';
 
 /** The version to begin with, as an address has it. */
 export const sinceGiven = z.coerce.number('must be a number').int().min(1).default(1);

@@ -13,11 +13,11 @@ import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { TotalsTable } from '../parts/totals-table.tsx';
+import { openOverTime, type PaidBy } from '../run/over-time.ts';
+import { BARS_MAX, GrowthCharts, ReasonBars } from '../run/run-charts.tsx';
+import { RUN_STATE_WORDS } from '../run/run-status.ts';
+import type { ReasonCount } from '../run/run-sums.ts';
 import { MoneyBars } from './money-bars.tsx';
-import { openOverTime, type PaidBy } from './over-time.ts';
-import { BARS_MAX, GrowthCharts, ReasonBars } from './run-charts.tsx';
-import { RUN_STATE_WORDS } from './run-status.ts';
-import type { ReasonCount } from './run-sums.ts';
 
 const NOT_PAID: readonly Outcome[] = ['unknown', 'failed', 'returned', 'rejected', 'held', 'cancelled', 'refused'];
 /** Different reasons that are counted apart; a service has some dozens of codes. */

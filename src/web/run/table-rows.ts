@@ -3,7 +3,7 @@ import { OUTCOMES, type Run } from '../../payout.ts';
 import type { TableCell } from '../../report/table-csv.ts';
 import { fileTotals, outcomeCounts, sumOutcomes } from '../../report/totals.ts';
 import { rowsCounted } from '../../runs/progress.ts';
-import type { Seen } from './approval-facts.ts';
+import type { Seen } from '../approval/approval-facts.ts';
 
 type Rows = readonly (readonly TableCell[])[];
 

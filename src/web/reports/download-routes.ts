@@ -12,11 +12,11 @@ import { findRetryRows } from '../../runs/after/retry-file.ts';
 import { sendDownload, sendTable } from '../download.ts';
 import { sendPrintPage } from '../parts/print-page.tsx';
 import { Problem } from '../problem.ts';
+import { findRun, ofRun } from '../run/find-run.ts';
+import { outcomeRows, reportRows, tieRows } from '../run/table-rows.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { COPY_NAME, latestLink, noteDownload, takeCopy } from './downloads.ts';
-import { findRun, ofRun } from './find-run.ts';
 import { PrintedReport, readPrinted } from './printed-report.tsx';
-import { outcomeRows, reportRows, tieRows } from './table-rows.ts';
 
 const FORMATS = {
   csv: { ending: 'csv', make: (source: ReportSource, bom: boolean) => marked(reportCsv(source), { bom }) },

@@ -12,13 +12,13 @@ import { sendTable } from '../download.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { readForm } from '../parts/read-form.ts';
 import { Problem } from '../problem.ts';
+import { findRun, ofRun } from '../run/find-run.ts';
+import { restingRows } from '../run/resting-rows.ts';
+import { beneficiaryRows, fileRows } from '../run/table-rows.ts';
 import type { Web, WebDeps } from '../web.ts';
 import type { Seen } from './approval-facts.ts';
 import { ApprovalPage, approvalHead, BeingReadPage } from './approval-page.tsx';
-import { findRun, ofRun } from './find-run.ts';
 import { openFundsAsking } from './funds.ts';
-import { restingRows } from './resting-rows.ts';
-import { beneficiaryRows, fileRows } from './table-rows.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'must be the one that the page showed');
 const form = z.strictObject({ sha256, digest: sha256 });
