@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readUtf8 } from '../../src/intake/csv/utf8.ts';
+import { readUtf8 } from '../../src/intake/csv/text.ts';
 import { DEFAULT_LIMITS } from '../../src/intake/limits.ts';
 import type { FileRecord } from '../../src/intake/record.ts';
 import { openRecordReader } from '../../src/intake/records.ts';

@@ -5,7 +5,7 @@ import { fundsField, readFunds } from '../../src/ledger/runs/run-record.ts';
 import type { FundsNeeded } from '../../src/money.ts';
 import { balanceLines, neededDocument } from '../../src/report/document.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
-import { withBalances } from '../../src/runs/preview/balance.ts';
+import { withBalances } from '../../src/runs/preview/preview.ts';
 import { askRunFunds } from '../../src/runs/preview/run-funds.ts';
 import { readRun } from '../../src/runs/read-run.ts';
 import type { Answer } from '../../src/service/answer.ts';

@@ -16,10 +16,9 @@ import { openPasswords } from '../../src/people/password.ts';
 import { submitRun } from '../../src/runs/hand-in/submit.ts';
 import { LABELS } from '../../src/web/parts/read-form.ts';
 import { openWeb } from '../../src/web/server.ts';
-import { shownFileName } from '../../src/web/uploads/file-name.ts';
 import { handInUpload, resumeUploads } from '../../src/web/uploads/hand-in.ts';
 import { readReview, reviewUpload } from '../../src/web/uploads/review.ts';
-import { removeOldUploads, stageUpload } from '../../src/web/uploads/staging.ts';
+import { removeOldUploads, shownFileName, stageUpload } from '../../src/web/uploads/staging.ts';
 import {
   listUploads,
   makeUploadFolder,

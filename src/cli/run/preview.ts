@@ -1,20 +1,21 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
-import { systemClock, systemRandom } from '../../clock.ts';
+import { rfc3339, systemClock, systemRandom } from '../../clock.ts';
 import { type Config, nameOf, readConfig } from '../../config/config.ts';
 import { openLog } from '../../log.ts';
+import { formatAmount } from '../../money.ts';
 import { Refusal } from '../../refusal.ts';
-import { type Foreseen, foresee } from '../../runs/hand-in/foresee.ts';
+import { type Foreseen, foresee, type StoppedRows } from '../../runs/hand-in/foresee.ts';
 import { foreseenDocument } from '../../runs/hand-in/foreseen-document.ts';
 import { previewDocument } from '../../runs/preview/document.ts';
 import { type Preview, type PreviewOptions, previewFile, QUOTES_MAX } from '../../runs/preview/preview.ts';
 import { withQuotingService } from '../../runs/preview/quoting-service.ts';
+import { columns } from '../columns.ts';
 import { command } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { requireService, withLedger } from '../open.ts';
 import { print, printJson } from '../print.ts';
 import { onStop } from '../stop.ts';
-import { foreseenText, type LookedAhead } from './foreseen-text.ts';
 import { intakeOptions, intakeOptionsOf } from './intake-options.ts';
 import { previewText } from './preview-text.ts';
 
@@ -96,4 +97,49 @@ function exitCodeOf({ checked, quoting, rowsUnpriced }: Preview, foreseen: Fores
   if (checked.problemsTotal > 0) return EXIT.fileRefused;
   const isStopped = foreseen !== null && foreseen.stopped.length > 0;
   return quoting.unquoted.length > 0 || rowsUnpriced > 0 || isStopped ? EXIT.notPaid : EXIT.ok;
+}
+
+const NAMED_MAX = 10;
+
+/** What the ledger told, or why it told nothing; both null for a file of which nothing can be paid. */
+interface LookedAhead {
+  readonly foreseen: Foreseen | null;
+  readonly why: string | null;
+}
+
+/** Which rows would not be paid and why, for a terminal. */
+function foreseenText({ foreseen, why }: LookedAhead): string {
+  if (foreseen === null)
+    return why === null ? '' : `References, likely duplicates, blocks and limits were not looked up: ${why}`;
+  const { knownRun, stopped, pays, untold, waiting } = foreseen;
+  if (knownRun !== null) {
+    return `The content of this file is run ${knownRun.id} already (${knownRun.state}): submitting it again adds nothing to that run.`;
+  }
+  const totals = pays.totals.map((money) => `${formatAmount(money)} ${money.currency}`).join(', ');
+  return [
+    pays.rows === 0
+      ? 'By the ledger, no row would be paid by itself.'
+      : `By the ledger, ${rowsText(pays.rows)} would be paid: ${totals}.`,
+    ...stopped.map(stoppedText),
+    ...(untold === 0 ? [] : [`Of ${rowsText(untold)} only a quote tells whether a limit stands against it.`]),
+    ...(waiting === null
+      ? []
+      : [`The run would wait${waiting.at === 'schedule' ? '' : ` until ${rfc3339(waiting.at)}`}: ${waiting.reason}.`]),
+  ].join('\n');
+}
+
+function stoppedText({ code, becomes, reason, rows, named }: StoppedRows): string {
+  const lines = named
+    .slice(0, NAMED_MAX)
+    .map(({ line, reference, other }) => [`  line ${line}`, reference, other === null ? '' : `see ${other}`]);
+  const left = rows - lines.length;
+  return [
+    `${rowsText(rows)} would be ${becomes}: ${reason} (${code})`,
+    columns(lines),
+    ...(left === 0 ? [] : [`  and ${left} more`]),
+  ].join('\n');
+}
+
+function rowsText(rows: number): string {
+  return rows === 1 ? '1 row' : `${rows} rows`;
 }

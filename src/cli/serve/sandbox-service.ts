@@ -1,12 +1,15 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock, Random } from '../../clock.ts';
+import { checkPayoutFile } from '../../intake/check-file.ts';
+import { previewPayoutFile } from '../../intake/read-file.ts';
 import type { ServiceChoice } from '../../open-pay.ts';
 import { codeOf } from '../../refusal.ts';
+import type { NewIdentity } from '../../sandbox/identities.ts';
 import { noteRunningSandbox } from '../../sandbox/running.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
-import { sampleIdentities } from './sample-identities.ts';
+import { samplesFolder } from '../run/named-template.ts';
 
 /** Where the sandbox of a data directory keeps what it knows. */
 export const SANDBOX_FOLDER = 'sandbox';
@@ -67,4 +70,27 @@ async function ownCredential(dataDir: string, sandbox: Sandbox): Promise<Credent
   const credential = await sandbox.createCredential('payrun run', 'test');
   await writeFile(file, `${JSON.stringify(credential)}\n`, { mode: 0o600 });
   return credential;
+}
+
+/** Whom the sample files pay, so that the book of a new sandbox knows them by name; none where the samples were taken away. */
+async function sampleIdentities(): Promise<readonly NewIdentity[]> {
+  const templates = await samplesFolder().catch(() => undefined);
+  if (templates === undefined) return [];
+  const folder = join(templates, '..');
+  const identities = new Map<string, NewIdentity>();
+  for (const name of (await readdir(folder)).filter((one) => one.endsWith('.csv'))) {
+    const path = join(folder, name);
+    for await (const rows of previewPayoutFile(path, await checkPayoutFile(path))) {
+      for (const row of rows.filter((one) => 'reference' in one)) {
+        note(row.beneficiaryIdentityId, 'BENEFICIARY');
+        note(row.originatorIdentityId, 'ORIGINATOR');
+      }
+    }
+  }
+  return [...identities.values()];
+
+  function note(identityId: string | null, identityType: NewIdentity['identityType']): void {
+    if (identityId === null || identities.has(identityId)) return;
+    identities.set(identityId, { identityId, identityType, useCaseType: 'BUSINESS' });
+  }
 }

@@ -3,19 +3,24 @@ import { z } from 'zod';
 import type { JobQueues } from '../../../jobs/open.ts';
 import type { App } from '../../app.ts';
 import { readConfig } from '../../config/config.ts';
+import { removeOldCopies } from '../../inbox/copy.ts';
+import { openInbox } from '../../inbox/inbox.ts';
+import { openSource } from '../../inbox/open-source.ts';
 import { type Metrics, openMetrics } from '../../metrics.ts';
 import { openPasswords } from '../../people/password.ts';
 import { codeOf, Refusal } from '../../refusal.ts';
 import { requireReportFolder } from '../../runs/after/report.ts';
 import { addressOf, hostsOf, type Listening, requireSafeAddress } from '../../web/limits/hosts.ts';
 import { openWeb } from '../../web/server.ts';
+import type { WatchedInbox } from '../../web/web.ts';
 import { command, type GivenOptions } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
-import { requireService, withApp } from '../open.ts';
+import { explain } from '../explain.ts';
+import { actorOf, requireService, withApp } from '../open.ts';
 import { NEW_LEDGER } from '../options.ts';
-import { say } from '../print.ts';
+import { safeText, say } from '../print.ts';
 import { refuseRoot } from './as-root.ts';
-import { openServedInboxes } from './served-inbox.ts';
+import { lookUntilStopped } from './inbox-looking.ts';
 import { endAtLast, payUntil, unattended } from './worker.ts';
 
 const PORT_WORDS = 'must be an integer from 1 to 65535';
@@ -119,4 +124,46 @@ async function listen(web: Awaited<ReturnType<typeof openWeb>>, { host, port }: 
       { cause: error },
     );
   }
+}
+
+/** An inbox that is watched beside something else. */
+interface ServedInbox extends WatchedInbox {
+  /** Answers its files until `stopping` is aborted. */
+  watch(): Promise<void>;
+}
+
+/** Opens inboxes, each with the folders that it lacks; closed with the app. Throws a Refusal (exit 2) for one that cannot be used. */
+async function openServedInboxes(
+  app: App,
+  addresses: readonly string[],
+  stopping: AbortSignal,
+): Promise<ServedInbox[]> {
+  if (addresses.length > 0) await removeOldCopies(app.config, app.clock);
+  const opened: ServedInbox[] = [];
+  for (const address of new Set(addresses)) opened.push(await openOne(app, address, stopping));
+  return opened;
+}
+
+async function openOne(app: App, address: string, stopping: AbortSignal): Promise<ServedInbox> {
+  const source = openSource(app, address);
+  app.onClose(() => source.close());
+  if (await source.prepare()) say(`payrun serve made the folder ${safeText(source.name)}, which was not there`);
+  const inbox = openInbox(app, source, {
+    actor: actorOf(undefined),
+    skipInvalid: false,
+    stopping,
+    answered: (as, { kind }) =>
+      app.log.info(kind === 'ack' ? 'a file was accepted' : 'a file was refused', { reason: as }),
+    reported: (run) => app.log.info('a report was delivered', { run }),
+    describe: (error) => explain(error).text,
+    say,
+  });
+  return {
+    address: source.name,
+    inbox,
+    async watch() {
+      say(`payrun serve ${process.pid} watches ${safeText(source.name)}`);
+      await lookUntilStopped(app, inbox, { stopping, pollMs: source.pollMs });
+    },
+  };
 }

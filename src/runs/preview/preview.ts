@@ -1,9 +1,9 @@
 import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../intake/check-file.ts';
 import { previewPayoutFile } from '../../intake/read-file.ts';
-import type { FundsNeeded } from '../../money.ts';
+import { type FundsNeeded, moneyOfDecimal } from '../../money.ts';
 import { Refusal } from '../../refusal.ts';
 import type { Service } from '../../service/client.ts';
-import { withBalances } from './balance.ts';
+import { parseBalance } from '../../service/replies.ts';
 import { type CorridorRows, inTurn, openCorridors, type SampleSize } from './corridor.ts';
 import type { CostBasis } from './cost-basis.ts';
 import { estimateTime, type TimeEstimate } from './estimate.ts';
@@ -112,4 +112,19 @@ function sampleOf({ valid }: CheckedFile, wanted: SampleSize | undefined): Sampl
     );
   }
   return wanted ?? (valid <= EVERY_ROW_MAX ? 'all' : SAMPLE_ROWS);
+}
+
+/** What is needed in each currency, with what the service says can be paid from. Throws TokenRefused or TokenUnavailable. */
+export async function withBalances(
+  service: Pick<Service, 'readBalance'>,
+  funds: readonly FundsNeeded[],
+): Promise<FundsNeeded[]> {
+  return await Promise.all(funds.map(async (need) => ({ ...need, balance: await balanceIn(service, need.currency) })));
+}
+
+async function balanceIn(service: Pick<Service, 'readBalance'>, currency: string): Promise<bigint | null> {
+  const answer = await service.readBalance(currency);
+  if (answer.kind !== 'answered' || answer.status !== 200) return null;
+  const told = parseBalance(answer.json, currency);
+  return (told === undefined ? undefined : moneyOfDecimal(told, currency)?.minor) ?? null;
 }

@@ -1,4 +1,5 @@
-import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { escapeControls } from '../../intake/spreadsheet-cell.ts';
 import type { Web, WebDeps } from '../web.ts';
 import { readBodies } from './bodies.ts';
 import { addFileOperations } from './files.ts';
@@ -20,7 +21,6 @@ import { addRowOperations } from './runs/rows.ts';
 import { addRunOperations } from './runs/runs.ts';
 import { addSearchOperation } from './runs/search.ts';
 import { addProposalOperations, addToSettleOperations } from './runs/to-settle.ts';
-import { answerSafely } from './serializer.ts';
 
 /** The API for programs, below /api/v1: what the pages do, with the same functions. */
 export async function addApi(web: Web, deps: WebDeps): Promise<void> {
@@ -53,4 +53,12 @@ export async function addApi(web: Web, deps: WebDeps): Promise<void> {
     },
     { prefix: '/api/v1' },
   );
+}
+
+/** Replies are what their schemas say, as JSON that a terminal shows as it is. */
+function answerSafely(api: Web): void {
+  api.setSerializerCompiler<Parameters<typeof serializerCompiler>[0]['schema']>((route) => {
+    const serialize = serializerCompiler(route);
+    return (data) => escapeControls(serialize(data));
+  });
 }

@@ -1,10 +1,10 @@
 import { foresee } from '../../../jobs/cut-offs.ts';
 import type { JobQueues } from '../../../jobs/open.ts';
 import type { App } from '../../app.ts';
+import type { Clock } from '../../clock.ts';
 import { readDisk } from '../../ledger/intents/disk.ts';
 import type { Figures, LedgerFigures, Metrics } from '../../metrics.ts';
 import { openPatientLook } from './look.ts';
-import { openMovement } from './movement.ts';
 import { openTallies } from './tallies.ts';
 
 /** Two looks are at least so far apart, however many ask. */
@@ -58,7 +58,7 @@ export function openFigures({ app, queues, metrics }: FiguresDeps): () => Promis
   const askLedger = openPatientLook(clock, LOOK_MS_MAX, readLedger);
   const askQueues = openPatientLook(clock, LOOK_MS_MAX, async () => (await queues?.depths(clock.now())) ?? []);
 
-  async function unlessFault<Seen>(asked: Promise<Seen>): Promise<Seen | undefined> {
+  async function unlessFault<Figure>(asked: Promise<Figure>): Promise<Figure | undefined> {
     return await asked.catch((error: unknown) => {
       log.warn('some figures could not be read', { error });
       return undefined;
@@ -82,4 +82,27 @@ async function readDisks(folders: Readonly<Record<string, string>>): Promise<Fig
     return disk === undefined ? [] : [{ folder, freeBytes: disk.freeBytes, sizeBytes: disk.sizeBytes }];
   });
   return (await Promise.all(disks)).flat();
+}
+
+/** So long may nothing move while payouts are due. */
+export const STILL_MS_MAX = 2 * 60_000;
+
+/** What one look saw. */
+interface Seen {
+  /** Payouts that could be taken. */
+  readonly due: number;
+  /** Grows with each move. */
+  readonly changes: number;
+}
+
+/** Tells from one look to the next whether what is due is taken: false once nothing moved for two minutes. */
+export function openMovement(clock: Pick<Clock, 'monotonic'>): (seen: Seen) => boolean {
+  let changesBefore = -1;
+  let stillSince = clock.monotonic();
+  return ({ due, changes }) => {
+    const now = clock.monotonic();
+    if (due === 0 || changes !== changesBefore) stillSince = now;
+    changesBefore = changes;
+    return now - stillSince < STILL_MS_MAX;
+  };
 }

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { ROLES } from '../../access/roles.ts';
 import { isSamePerson } from '../../access/same-person.ts';
 import { personName } from '../../access/words.ts';
+import type { AuditLog } from '../../audit/audit-log.ts';
+import { readEntry } from '../../audit/entry.ts';
 import { rfc3339 } from '../../clock.ts';
 import type { Proposed, ProposedSecret } from '../../people/change.ts';
 import { requireName } from '../../people/names.ts';
@@ -25,7 +27,6 @@ import { pageOf, pageQuery, sortedBy, sortQuery } from '../lists/listed.ts';
 import { sendPage } from '../parts/frame.tsx';
 import { asFieldError, readForm } from '../parts/read-form.ts';
 import type { Web, WebDeps } from '../web.ts';
-import { openLastSignIns } from './last-sign-ins.ts';
 import { SecretPage } from './secret-page.tsx';
 import { USER_COLUMNS, UsersPage } from './users-page.tsx';
 
@@ -147,4 +148,35 @@ async function answer(
 
 function byOf(request: FastifyRequest): { readonly actor: string; readonly ip: string } {
   return { actor: actorOf(request), ip: request.ip };
+}
+
+const ACTION = 'user.signed-in';
+
+/**
+ * Reads when each user signed in last (milliseconds since 1970), from the audit log: all of it once, and from then on what is
+ * new of it.
+ */
+function openLastSignIns(audit: Pick<AuditLog, 'head' | 'lines'>): () => Promise<ReadonlyMap<string, number>> {
+  const last = new Map<string, number>();
+  let read = 0;
+  let reading: Promise<void> | undefined;
+
+  async function readOn(): Promise<void> {
+    // A Redis that went back in time has a shorter log.
+    if ((await audit.head()).number < read) read = 0;
+    for await (const line of audit.lines(read + 1)) {
+      read++;
+      // Most entries are something else, and are not looked at more closely.
+      const entry = line.includes(ACTION) ? readEntry(line) : undefined;
+      if (entry?.action === ACTION) last.set(entry.actor, entry.at);
+    }
+  }
+
+  return async () => {
+    reading ??= readOn().finally(() => {
+      reading = undefined;
+    });
+    await reading;
+    return last;
+  };
 }

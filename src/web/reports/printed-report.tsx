@@ -7,8 +7,9 @@ import { isRefused, reportRow } from '../../report/row.ts';
 import type { ReportSource } from '../../report/source.ts';
 import { type ReportSummary, summarise } from '../../report/summary.ts';
 import { ROW_WORDS } from '../../report/summary-text.ts';
+import { type FileTotal, perOutcome } from '../../report/totals.ts';
 import { shownAmount, shownCount, shownDecimal } from '../parts/figures.ts';
-import { OutcomeBar } from '../parts/outcome-bar.tsx';
+import { Bar, OutcomeBar } from '../parts/outcome-bar.tsx';
 import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
 import { Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
@@ -17,7 +18,6 @@ import { openOverTime, type PaidBy } from '../run/over-time.ts';
 import { BARS_MAX, GrowthCharts, ReasonBars } from '../run/run-charts.tsx';
 import { RUN_STATE_WORDS } from '../run/run-status.ts';
 import type { ReasonCount } from '../run/run-sums.ts';
-import { MoneyBars } from './money-bars.tsx';
 
 const NOT_PAID: readonly Outcome[] = ['unknown', 'failed', 'returned', 'rejected', 'held', 'cancelled', 'refused'];
 /** Different reasons that are counted apart; a service has some dozens of codes. */
@@ -184,4 +184,29 @@ function ReasonTable({ reasons }: Pick<PrintedProps, 'reasons'>) {
       ))}
     </Table>
   );
+}
+
+/** The money of a file as a bar for each currency, with a part for each outcome. */
+function MoneyBars({ totals }: { totals: readonly FileTotal[] }) {
+  return (
+    <div class="outcomes">
+      {totals.map(({ currency, file, outcomes }) => {
+        const amountOf = (outcome: Outcome): string =>
+          `${shownAmount({ minor: outcomes[outcome], currency })} ${currency}`;
+        return (
+          <div key={currency}>
+            <p class="label">
+              {shownAmount({ minor: file, currency })} {currency}
+            </p>
+            <Bar outcomes={drawn(outcomes, currency)} wordsOf={amountOf} />
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+/** How wide each part is drawn: nothing is added up with it. */
+function drawn(outcomes: FileTotal['outcomes'], currency: string): Record<Outcome, number> {
+  return perOutcome((outcome) => Number(formatAmount({ minor: outcomes[outcome], currency })));
 }

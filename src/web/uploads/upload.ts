@@ -62,7 +62,7 @@ const schema = z.strictObject({
   id: z.uuid(),
   /** Who uploaded it. */
   person: z.string(),
-  /** As it was called, for people (file-name.ts). */
+  /** As it was called, for people (staging.ts). */
   name: z.string(),
   createdAt: z.int(),
   bytes: z.int(),
