@@ -174,17 +174,18 @@ describe('the last look at quotes that were proven dead', () => {
     expect((await app.ledger.state.read()).halt).toContain(`${runId}-3`);
   });
 
-  test.each([
+  test.each<[string, { found: number; paidTo?: string; lines?: number[] }]>([
     [
       'is no breach where another payout was paid by it, as a service does that gives equal requests one quote',
-      'r2-90',
-      0,
+      { found: 0, paidTo: 'r2-90' },
     ],
-    ['is one where no other payout has it', undefined, 1],
-  ])('a payment that shows another reference %s', async (_what, holder, found) => {
+    ['is one where no other payout has it', { found: 1 }],
+    ['is one where the row with that reference has not got it', { found: 1, lines: [90] }],
+  ])('a payment that shows another reference %s', async (_what, { found, paidTo, lines = [] }) => {
     const { beneficiaryIdentityId } = rowAt(3);
     const key = quotesKey(app.config.prefix, DEAD[1]);
-    if (holder !== undefined) await server.redis.hset(key, DEAD[1], holder);
+    if (paidTo !== undefined) await server.redis.hset(key, DEAD[1], paidTo);
+    if (lines.length > 0) await recordRun(app.ledger, { id: 'r2', lines });
     const payment = { paymentId: DEAD[1], paymentState: 'COMPLETED', originator: { internalId: 'INV-90' } };
     answer({ [DEAD[1]]: { json: { ...payment, destination: { beneficiaryIdentityId } } } });
     await look();

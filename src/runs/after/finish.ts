@@ -2,7 +2,8 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import { holdBreach } from '../../pay/facts.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
-import { OPEN_STATES, type Payout, type Run } from '../../payout.ts';
+import { OPEN_STATES, type Payout, placeOfId, type Run } from '../../payout.ts';
+import type { PaymentReply } from '../../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
 import { hasEnded } from '../decide/control.ts';
@@ -42,11 +43,20 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
     const reading = await lookUpPatiently(deps, payout, quoteId);
     if (reading.kind === 'nothing') isCertain = false;
     if (reading.kind === 'nothing' || reading.kind === 'not-found') continue;
-    if ((await otherOfPayment(deps.ledger, payout, reading.payment)) !== '') continue;
+    if (await isOfAnother(deps.ledger, payout, reading.payment)) continue;
     found++;
     await holdBreach(deps, payout, { evidence: `the quote ${quoteId} was proven dead and is paid`, quoteId });
   }
   if (isCertain || found > 0) await deps.ledger.runs.note(run.id, { deadQuotesFound: String(found) });
+}
+
+/** A payment that shows the reference of another row, which has no other payment: else that row was paid twice. */
+async function isOfAnother(ledger: Ledger, payout: Payout, payment: PaymentReply): Promise<boolean> {
+  const holder = await otherOfPayment(ledger, payout, payment);
+  if (holder === '') return false;
+  const { payout: other } = await ledger.payouts.read(placeOfId(holder));
+  // One without a record is known by the payment alone, or its rows were removed.
+  return other === undefined || [other.quoteId, other.paymentId].includes(payment.paymentId);
 }
 
 const LOOK_UP_TRIES_MAX = 5;
