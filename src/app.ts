@@ -81,6 +81,8 @@ export interface App<J extends Jobs = Jobs> extends KnownService {
   readonly joinSeason: () => Promise<readonly string[]>;
   /** Does what others wait for: compares the logs in a closed season, notes directories that came in an open one. */
   readonly refreshSeason: () => Promise<void>;
+  /** The id of this process's data directory. */
+  readonly dataDirId: string;
   /** The service as the ledger knows it. */
   readonly serviceName: string;
   /** Where the ledger is, for people. */
@@ -144,6 +146,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const accepted = ground.findings.map(({ setting }) => setting);
     const durability = openDurabilityWatch({ read: () => readDurability(redis), accepted, ledger, clock, log });
     const facts = {
+      dataDirId: dataDir.id,
       serviceName,
       place: placeOf(config),
       answering: openAnswering(clock),

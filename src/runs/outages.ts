@@ -7,10 +7,13 @@ import type { NotedOutage } from '../ledger/outages.ts';
 import type { Run } from '../payout.ts';
 import type { Answering } from '../service/answering.ts';
 import { type Work, workOf, workWords } from './progress.ts';
+import { dirsText, waitedFor, waitedForRemedy, waitedForWords } from './waited-for.ts';
 
 const LOOK_EVERY_MS = 1000;
 const WORK_EVERY_MS = 2000;
 const REDIS_SILENT_MS_MIN = 2500;
+/** After a restart of Redis each worker compares its intent logs, and needs no help with that. */
+const COMPARED_MS_MAX = 10_000;
 /** How often an outage that goes on is told again. */
 const TOLD_AGAIN_MS = 60_000;
 /** With less, the next file that grows may be the one that cannot. */
@@ -19,12 +22,15 @@ const SECOND_MS = 1000;
 
 /** Something that payrun waits for, and which it was seen to do without since a time in milliseconds since 1970. */
 export interface Outage extends Omit<NotedOutage, 'what'> {
-  readonly what: NotedOutage['what'] | 'redis';
+  readonly what: NotedOutage['what'] | 'redis' | 'season';
+  /** Data directories that have yet to compare their intent logs. */
+  readonly dirs?: readonly string[];
 }
 
 export interface OutageDeps {
   readonly clock: Clock;
-  readonly ledger: Pick<Ledger, 'state' | 'outages'>;
+  readonly ledger: Pick<Ledger, 'outages'> & { readonly state: Pick<Ledger['state'], 'season'> };
+  readonly dataDirId: string;
   readonly serviceName: string;
   readonly place: string;
   readonly config: { readonly dataDir: string; readonly redisUrl?: string | undefined };
@@ -67,28 +73,30 @@ export async function watchOutages(
       const isRecent = before !== undefined && clock.monotonic() - before.at < TOLD_AGAIN_MS;
       if (isRecent && (before.isWhole || work === '')) continue;
       told.set(outage.what, { outage, at: clock.monotonic(), isWhole: work !== '' });
-      const words = [outageWords(outage, clock.now()), work, goesOn(outage, redisWaitMs)].filter((part) => part !== '');
-      say(words.join(' '));
+      say(sentences(outageWords(outage, clock.now()), work, goesOn(outage, redisWaitMs)));
     }
     for (const [what, { outage }] of told) {
       if (seen.some((one) => one.what === what)) continue;
       // A private Redis on a full disk answers until its next write.
       if (what === 'redis' && config.redisUrl === undefined && told.has('disk')) continue;
       told.delete(what);
-      say(`${outage.name} ${backWords(outage)} after ${secondsSince(outage.since, clock.now())} s.`);
+      say(backText(outage, clock.now()));
     }
   }
 
   function note(seen: readonly Outage[]): void {
-    const noted = seen.flatMap(({ what, ...one }) => (what === 'redis' ? [] : [{ what, ...one }]));
-    if (noted.length < seen.length || (noted.length === 0 && !hasNoted)) return;
+    if (seen.some(({ what }) => what === 'redis')) return;
+    const noted = seen.flatMap(({ what, ...one }) => (what === 'service' || what === 'disk' ? [{ what, ...one }] : []));
+    if (noted.length === 0 && !hasNoted) return;
     hasNoted = noted.length > 0;
     // Who looks on learns it a second later.
     (hasNoted ? ledger.outages.note(noted) : ledger.outages.forget()).catch(() => {});
   }
 
   while (!stop.aborted) {
-    const seen = [serviceOutage(deps), redis(), await disk()].filter((one) => one !== undefined);
+    const seen = [serviceOutage(deps), redis.outage(), await disk(), redis.comparison()].filter(
+      (one) => one !== undefined,
+    );
     if (stop.aborted) return;
     setAway(seen.length > 0);
     tell(seen);
@@ -99,37 +107,53 @@ export async function watchOutages(
 
 const GOES_ON = 'payrun keeps trying and goes on by itself.';
 
+function backText(outage: Outage, now: number): string {
+  const after = `after ${secondsSince(outage.since, now)} s`;
+  if (outage.what === 'season') return `Nothing waits for ${outage.name} any more, ${after}.`;
+  return `${outage.name} ${backWords(outage)} ${after}.`;
+}
+
 function backWords({ what, fault }: Outage): string {
   if (what !== 'disk') return 'answers again';
   return fault === IS_FULL ? 'has room again' : 'can be written again';
 }
 
-function goesOn({ what }: Outage, redisWaitMs: number | undefined): string {
+function goesOn({ what, dirs }: Outage, redisWaitMs: number | undefined): string {
+  if (dirs !== undefined) return waitedForRemedy(dirs);
   if (what !== 'redis' || redisWaitMs === undefined) return GOES_ON;
   return `payrun waits ${durationText(redisWaitMs)} at most and goes on by itself.`;
 }
 
 /** An outage in one sentence. */
-function outageWords({ name, since, fault = 'does not answer' }: Outage, now: number): string {
-  return `${name} ${fault} since ${rfc3339(since)} (${secondsSince(since, now)} s).`;
+function outageWords({ name, since, fault = 'does not answer', dirs }: Outage, now: number): string {
+  const sinceText = ` since ${rfc3339(since)} (${secondsSince(since, now)} s)`;
+  return dirs === undefined ? `${name} ${fault}${sinceText}.` : waitedForWords(dirs, sinceText);
 }
 
 interface LookDeps {
   readonly clock: Pick<Clock, 'now'>;
-  readonly ledger: Pick<Ledger, 'outages' | 'runs'>;
+  readonly ledger: Pick<Ledger, 'outages' | 'runs' | 'state'>;
+  readonly dataDirId: string;
 }
 
-/** What workers see to be away now, each in a few sentences with how far the runs are, for who only looks. */
-export async function outagesNoted({ ledger, clock }: LookDeps, run?: Run): Promise<string[]> {
+/** What workers see to be away now, and what keeps a run from being paid, each in a few sentences, for who only looks. */
+export async function outagesNoted({ ledger, clock, dataDirId }: LookDeps, run?: Run): Promise<string[]> {
   const noted = await ledger.outages.read();
-  if (noted.length === 0) return [];
+  const mayPay = run === undefined || run.state === 'paying';
+  const dirs = mayPay ? await waitedFor(ledger, dataDirId) : [];
+  if (noted.length === 0 && dirs.length === 0) return [];
   const work = workWords(run === undefined ? await readWork(ledger) : workOf([run]));
-  return noted.map((outage) => outageText(outage, { now: clock.now(), work }));
+  const waits = dirs.length === 0 ? [] : [sentences(waitedForWords(dirs), work, waitedForRemedy(dirs))];
+  return [...noted.map((outage) => outageText(outage, { now: clock.now(), work })), ...waits];
 }
 
 /** An outage, how far the work is, and how it goes on. */
 export function outageText(outage: Outage, { now, work }: { now: number; work: string }): string {
-  return [outageWords(outage, now), work, GOES_ON].filter((part) => part !== '').join(' ');
+  return sentences(outageWords(outage, now), work, GOES_ON);
+}
+
+function sentences(...parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join(' ');
 }
 
 /** How far all runs are that are being paid. */
@@ -160,15 +184,19 @@ function serviceOutage({ answering, serviceName }: OutageDeps): Outage | undefin
   return since === null ? undefined : { what: 'service', name: `The payments service (${serviceName})`, since };
 }
 
-/** Asks Redis again and again, one question at a time. */
-function openRedisLook({ clock, ledger, place }: OutageDeps): () => Outage | undefined {
+/** Asks Redis again and again, one question at a time: whether it answers, and whom payments wait for since it was restarted. */
+function openRedisLook({ clock, ledger, place, dataDirId }: OutageDeps) {
   let askedAt: number | undefined;
   let failingSince: number | undefined;
+  let dirs: readonly string[] = [];
+  let dirsSince = 0;
 
   async function ask(at: number): Promise<void> {
     askedAt = at;
     try {
-      await ledger.state.read();
+      const missing = await waitedFor(ledger, dataDirId);
+      if (dirs.length === 0) dirsSince = at;
+      dirs = missing;
       failingSince = undefined;
     } catch {
       failingSince ??= at;
@@ -176,12 +204,18 @@ function openRedisLook({ clock, ledger, place }: OutageDeps): () => Outage | und
     askedAt = undefined;
   }
 
-  return () => {
-    const now = clock.now();
-    if (askedAt === undefined) void ask(now);
-    const since = failingSince ?? askedAt;
-    if (since === undefined || now - since < REDIS_SILENT_MS_MIN) return undefined;
-    return { what: 'redis', name: `Redis of the ledger (${place})`, since };
+  return {
+    outage(): Outage | undefined {
+      const now = clock.now();
+      if (askedAt === undefined) void ask(now);
+      const since = failingSince ?? askedAt;
+      if (since === undefined || now - since < REDIS_SILENT_MS_MIN) return undefined;
+      return { what: 'redis', name: `Redis of the ledger (${place})`, since };
+    },
+    comparison(): Outage | undefined {
+      if (dirs.length === 0 || clock.now() - dirsSince < COMPARED_MS_MAX) return undefined;
+      return { what: 'season', name: dirsText(dirs), since: dirsSince, dirs };
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -158,4 +158,44 @@ test('a worker whose data directory others have to note, after a host was lost, 
   await worker.said('"payrun write-off ID"');
   worker.kill('SIGTERM');
   expect((await worker.ended).stderr).toContain('Nothing is paid from here before a worker has run on each of 1 more');
+});
+
+test('a host that is lost before Redis is restarted is told by worker, watch, status and doctor with the way out', async () => {
+  const own = await useTestRedis();
+  onTestFinished(() => own.stop());
+  const at = desk(own.url);
+  const { cwd, env, looking } = at;
+  const runId = await submitted(at);
+  const lost = processes.start(['worker'], { cwd, env: { ...env, PAYRUN_DATA_DIR: join(cwd, 'lost') } });
+  const working = processes.start(['worker'], { cwd, env });
+  const watching = processes.start(['watch', runId], { cwd, env: looking });
+  await inTheMiddle(watching);
+  lost.kill('SIGKILL');
+  await lost.ended;
+  const { id } = z.object({ id: z.string() }).parse(JSON.parse(readFileSync(join(cwd, 'lost/ledger.json'), 'utf8')));
+  rmSync(join(cwd, 'lost'), { recursive: true });
+  process.kill(own.pid, 'SIGKILL');
+  await own.restart();
+  const remedy = `"payrun write-off ${id} --reason TEXT --as NAME"`;
+  for (const one of [working, watching]) await one.said(remedy);
+  const status = await processes.run(['status', runId], { cwd, env: looking });
+  expect(status.stderr).toMatch(
+    new RegExp(
+      `^Nothing is sent: Redis was restarted, .* data directory ${id}\\. [0-9]+ of 60 rows were sent.*wait\\.`,
+      'm',
+    ),
+  );
+  expect(status.stderr).toContain(remedy);
+  expect((await processes.run(['doctor'], { cwd, env })).stdout).toMatch(
+    new RegExp(`^FAIL +season .*${id}\n.*If it does not come back, two people give it up`, 'm'),
+  );
+  const writeOff = (name: string) =>
+    processes.run(['write-off', id, '--reason', 'it burnt', '--as', name], { cwd, env });
+  expect((await writeOff('anna')).stderr).toContain('Still needed: another person');
+  const second = await writeOff('bob');
+  expect(second.stdout).toMatch(/^written off: \d+ payouts are held/);
+  expect(second.stderr).toMatch(/payrun list RUN --outcome held.*from a day on[^]*payrun release --as NAME/);
+  await working.said(`Nothing waits for the data directory ${id} any more`);
+  for (const one of [working, watching]) one.kill('SIGTERM');
+  await Promise.all([working.ended, watching.ended]);
 });

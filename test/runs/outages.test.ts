@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import type { NotedOutage } from '../../src/ledger/outages.ts';
-import type { HeadFacts } from '../../src/ledger/season/head-facts.ts';
 import { type OutageDeps, watchOutages } from '../../src/runs/outages.ts';
 
 const BEGAN = Date.UTC(2026, 3, 1);
@@ -14,6 +13,9 @@ interface World {
   /** The disk of the intent logs, and what the system says of it. */
   readonly intents?: readonly [number, number];
   readonly code?: string;
+  /** No comparison of the intent logs of another host's data directory, of one's own or of both. */
+  readonly uncompared?: readonly [number, number];
+  readonly missing?: readonly string[];
   readonly seconds: number;
   readonly redisWaitMs?: number;
 }
@@ -40,6 +42,7 @@ async function watched(world: World): Promise<{ said: [number, string][]; noted:
         if (at >= world.seconds * 1000) end.abort();
       },
     },
+    dataDirId: 'own',
     serviceName: 'https://service.example test t1',
     place: '/data',
     config: { dataDir: '/data' },
@@ -53,11 +56,12 @@ async function watched(world: World): Promise<{ said: [number, string][]; noted:
     freeBytes: async () => (isAway(world.disk) ? 0 : 1e9),
     ledger: {
       state: {
-        read: async () => {
+        season: async () => {
           if (isAway(world.redis)) await new Promise<void>((resolve) => waiting.push(resolve));
-          return {} as HeadFacts;
+          const missing = isAway(world.uncompared) ? (world.missing ?? ['own', 'lost']) : [];
+          return { open: missing.length === 0, server: 's', missing, dataDirIds: [], strangers: [], name: 'before' };
         },
-      } as OutageDeps['ledger']['state'],
+      },
       outages: {
         note: async (outages) => void noted.push(outages),
         forget: async () => void noted.push([]),
@@ -138,4 +142,28 @@ test('a private Redis that answers now and then on a full disk is back once the 
 test('an outage that goes on is told again each minute', async () => {
   const { said } = await watched({ service: [0, 150], seconds: 150 });
   expect(said.map(([second]) => second)).toEqual([0, 60, 120]);
+});
+
+test('a data directory of another host that keeps everything waiting since Redis was restarted is told with the way out', async () => {
+  const { said, noted } = await watched({ uncompared: [3, 90], seconds: 95 });
+  const waits = (seconds: number): string =>
+    `Nothing is sent since ${NOW}3.000Z (${seconds} s): Redis was restarted, and nobody has compared the intent logs of ` +
+    'the data directory lost. 51 of 300 rows were sent, 249 wait. Start a worker on it. If it does not come back, ' +
+    'two people give it up: "payrun write-off lost --reason TEXT --as NAME".';
+  expect(said).toEqual([
+    [13, waits(10)],
+    [73, waits(70)],
+    [
+      expect.closeTo(90, 0),
+      expect.stringMatching(/^Nothing waits for the data directory lost any more, after 8[78] s\.$/),
+    ],
+  ]);
+  expect(noted).toEqual([]);
+});
+
+test.each([
+  { why: 'it takes no longer than workers need', uncompared: [3, 12] as const },
+  { why: 'it is one’s own', uncompared: [3, 90] as const, missing: ['own'] },
+])('a comparison after a restart of Redis is not told where $why', async ({ why: _why, ...world }) => {
+  expect((await watched({ ...world, seconds: 95 })).said).toEqual([]);
 });

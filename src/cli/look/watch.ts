@@ -46,14 +46,27 @@ interface Watching {
 async function watch(app: App, runId: string, options: Watching): Promise<ExitCode> {
   let seen: Run | undefined;
   let samples: readonly Sample[] = [];
+  let isAway = false;
   const progress = (): string => (seen === undefined ? '' : workWords(workOf([seen])));
   const tellNoted = openOutageTelling(app, progress);
-  tellOutages({ ...app, ...REDIS_ALONE }, { stop: options.stop, sentence: progress });
+  tellOutages(
+    { ...app, ...REDIS_ALONE },
+    {
+      stop: options.stop,
+      progress: {
+        say,
+        sentence: progress,
+        setAway(now) {
+          isAway = now;
+        },
+      },
+    },
+  );
 
   /** The exit code, once there is no more to see. */
   async function look(): Promise<ExitCode | undefined> {
     const run = await readRun(app, runId);
-    samples = withSample(samples, { atMs: app.clock.monotonic(), done: rowsTaken(run) });
+    samples = withSample(isAway ? [] : samples, { atMs: app.clock.monotonic(), done: rowsTaken(run) });
     if (run.changes !== seen?.changes) await printChange(app, run, { ...options, samples });
     seen = run;
     await tellNoted();

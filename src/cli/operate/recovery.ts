@@ -19,9 +19,14 @@ const options = {
 } as const;
 
 const NEXT_PERSON = 'Still needed: another person, with the same command and their own --as NAME.';
+const UNTIL_RELEASED =
+  '\nEverything is halted until two people release it: "payrun release --as NAME", then the same by another NAME.';
+const AFTER_WRITE_OFF =
+  '"payrun list RUN --outcome held" shows what is held. Two people settle it from a day on: docs/operation.md, "Host lost", step 4.' +
+  UNTIL_RELEASED;
 const AFTER_ADOPTION =
   'Start a worker once with each of them: it compares its intent logs. Then hand the same files in again.' +
-  '\nEverything is halted until two people release it: "payrun release --as NAME", then the same by another NAME.';
+  UNTIL_RELEASED;
 
 /** `payrun adopt-ledger`: goes on after a Redis was lost, by two people. */
 export const adoptLedgerCommand = command(
@@ -65,6 +70,7 @@ export const writeOffCommand = ledgerCommand(
     if (json) printJson({ result, held, missing });
     else print(writeOffWords({ result, held }));
     if (result === 'proposed') say(NEXT_PERSON);
+    if (result === 'done') say(AFTER_WRITE_OFF);
     if (missing.length > 0) say(`Still missing: ${missing.join(', ')}`);
     if (result === 'agreed') say('Start payrun with each of them, or write it off too; then give this command again.');
   },

@@ -3,6 +3,7 @@ import { nameOf } from '../../../config/config.ts';
 import type { DataDir } from '../../../ledger/intents/data-dir.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { HeadFacts } from '../../../ledger/season/head-facts.ts';
+import { dirsText, waitedForRemedy } from '../../../runs/waited-for.ts';
 import { isRowless, rowlessText } from '../../look/awaiting-row.ts';
 import { describeCapabilities } from './capability-check.ts';
 import type { Found, Place } from './check.ts';
@@ -84,8 +85,8 @@ async function checkSeason(
     return { found: 'closed since Redis was started; the next worker compares its intent logs and opens it' };
   }
   return {
-    found: `closed: ${others.length} other data directories have to compare their intent logs (${others.join(', ')})`,
-    remedy: 'Start a worker on each of them.',
+    found: `closed, and nothing is sent: Redis was restarted, and nobody has compared the intent logs of ${dirsText(others)}`,
+    remedy: waitedForRemedy(others),
   };
 }
 
