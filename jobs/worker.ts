@@ -5,6 +5,7 @@ import { openSource, requireFolder } from '../src/inbox/open-source.ts';
 import { readInbox } from '../src/inbox/read-inbox.ts';
 import { describeFault } from '../src/inbox/retry-backoff.ts';
 import { IntentLogFault } from '../src/ledger/intents/intent-log.ts';
+import { withoutRepeats } from '../src/log.ts';
 import type { PayDeps } from '../src/pay/deps.ts';
 import { lookUpPayout } from '../src/pay/look-up/look-up.ts';
 import { trackPayout } from '../src/pay/track.ts';
@@ -97,6 +98,7 @@ async function tick(deps: JobDeps): Promise<void> {
 
 function openWorker(deps: JobDeps, name: JobName, onFatal: (error: Error) => void): Worker {
   const { app } = deps;
+  const log = withoutRepeats(app.log, app.clock.monotonic);
   const worker = new Worker(name, async (job) => await process(deps, name, job), {
     connection: app.jobs.redis,
     prefix: app.jobs.prefix,
@@ -108,11 +110,11 @@ function openWorker(deps: JobDeps, name: JobName, onFatal: (error: Error) => voi
     removeOnComplete: { count: 0 },
     removeOnFail: { count: 0 },
   });
-  // That Redis is away is told once, and not by each job of it.
+  // That Redis is away is told once; that jobs lost their locks over it, once and not by each of them.
   worker.on('error', (error) =>
-    app.log['syscall' in error ? 'debug' : 'warn']('a worker has a fault', { job: name, error }),
+    log['syscall' in error ? 'debug' : 'warn']('a worker has a fault', { job: name, error }),
   );
-  worker.on('stalled', () => app.log.warn('a job was given to another worker', { job: name }));
+  worker.on('stalled', () => log.warn('a job was given to another worker', { job: name }));
   worker.on('failed', (_job, error) => {
     app.log.warn('a job failed', { job: name, error });
     if (error instanceof IntentLogFault && error.poisoned) onFatal(error);

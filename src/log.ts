@@ -69,21 +69,24 @@ function inWords(line: string): string {
 const REPEATED_MS = 60_000;
 const REPEATED_KEPT_MAX = 1000;
 
-/** The same log for a person who waits: an error like one of the last minute, whichever payout it is of, is not written again. */
+/** Runs, and in their jobs' names the lines. */
+const OF_A_RUN = /\b[0-9]{8}-[a-z0-9]{6}(-[0-9]+)*/g;
+
+/** The same log for a person who reads it: a fault like one of the last minute, whichever payout or job it is of, is not written again. */
 export function withoutRepeats(log: Log, now: () => number): Log {
   const writtenAt = new Map<string, number>();
-  return {
-    ...log,
-    error(message, fields) {
-      const { error } = written(fields);
-      const key = JSON.stringify([message, fields?.reason, error]);
+  const unrepeated =
+    (level: 'warn' | 'error'): Log[typeof level] =>
+    (message, fields) => {
+      const { error = '' } = written(fields);
+      const key = JSON.stringify([message, fields?.reason, fields?.job, String(error).replaceAll(OF_A_RUN, '')]);
       const at = now();
       if (at - (writtenAt.get(key) ?? Number.NEGATIVE_INFINITY) < REPEATED_MS) return;
       if (writtenAt.size >= REPEATED_KEPT_MAX) writtenAt.clear();
       writtenAt.set(key, at);
-      log.error(message, fields);
-    },
-  };
+      log[level](message, fields);
+    };
+  return { ...log, warn: unrepeated('warn'), error: unrepeated('error') };
 }
 
 /** A log that says nothing. */

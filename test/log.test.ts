@@ -147,7 +147,7 @@ test('the silent log takes everything and says nothing', () => {
   }
 });
 
-describe('a log for a person who waits', () => {
+describe('a log without repeats', () => {
   test('has an error of many payouts once a minute, and others beside it', () => {
     let at = 0;
     const written: string[] = [];
@@ -160,6 +160,21 @@ describe('a log for a person who waits', () => {
     at = 60_000;
     log.error('it failed', { payout: 'p36', error: full });
     expect(written).toEqual(['it failed p0', 'it failed p34', 'another thing failed p35', 'it failed p36']);
+  });
+
+  test('has a warning of many jobs once a minute, and those of another kind of job beside it', () => {
+    const written: string[] = [];
+    const warn = (message: string, fields?: LogFields): void => void written.push(`${message} ${fields?.job}`);
+    const log = withoutRepeats({ ...silentLog, warn }, () => 0);
+    for (let line = 2; line < 300; line += 5) {
+      const error = new Error(`could not renew lock for job pay-20261127-e6tbe6-${line}-${line + 4}`);
+      log.warn('a worker has a fault', { job: 'pay', error });
+    }
+    log.warn('a worker has a fault', {
+      job: 'track',
+      error: new Error('could not renew lock for job track-20261127-e6tbe6-2-3'),
+    });
+    expect(written).toEqual(['a worker has a fault pay', 'a worker has a fault track']);
   });
 });
 

@@ -31,6 +31,8 @@ export interface OpenOptions {
   readonly adapt?: (config: Config) => Config;
   /** Told of each exchange with the service, for figures. */
   readonly observe?: ObserveCall;
+  /** As in `AppOptions`; standard error, where a command shows nothing else there. */
+  readonly report?: (line: string) => void;
 }
 
 /** A command; `stop` ends at the first signal to end. */
@@ -102,6 +104,7 @@ async function openCommandApp(
     purpose,
     at = noCrash,
     observe,
+    report = say,
     tracing,
   }: OpenOptions & { readonly tracing: Tracing },
 ): Promise<App<JobQueues>> {
@@ -114,7 +117,7 @@ async function openCommandApp(
     readOnly,
     makesLedger,
     ...(purpose === undefined ? {} : { purpose }),
-    report: say,
+    report,
     observe(call) {
       observe?.(call);
       tracing.observe(call);

@@ -33,8 +33,8 @@ export async function printRun(app: Shown, run: Run, { json }: { json: boolean }
   }
 }
 
-/** Where no worker lives, nothing of a run goes on by itself. */
-async function carrierOf({ jobs, serviceName }: Shown, { id }: Run): Promise<string> {
+/** The command that shows a run going on; where no worker lives, nothing of it goes on by itself. */
+export async function carrierOf({ jobs, serviceName }: Shown, { id }: Run): Promise<string> {
   if ((await jobs.workers()).length > 0) return `payrun watch ${id}`;
   return serviceName === SANDBOX_NAME ? 'payrun worker --sandbox' : 'payrun worker';
 }

@@ -64,7 +64,8 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/CERT|self.signed|SSL|TLS|altnames/i, 'Make its certificate trusted (NODE_EXTRA_CA_CERTS), or correct REDIS_URL.'],
 ];
 const REMEDY_OTHERWISE =
-  'Start that server or correct REDIS_URL; with REDIS_URL unset, payrun starts a private Redis of its own.';
+  'Start that server or correct REDIS_URL: what waits for it goes on by itself. Without REDIS_URL payrun would start a ' +
+  'private Redis, which holds another ledger.';
 
 /**
  * A connection that has answered a ping. It reconnects in the background after a loss, whatever its kind. Throws a

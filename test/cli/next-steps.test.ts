@@ -32,6 +32,13 @@ describe('at the end of a summary stands what waits, with the command for it', (
     ]);
   });
 
+  test('payments under way for which the same command does not wait, with the one that follows them', () => {
+    const run = runOf([payment(2, 'accepted')]);
+    expect(nextSteps(run, { carriesOn: 'payrun run a.csv', settles: 'payrun worker' })).toEqual([
+      '1 under way at the service -> payrun worker',
+    ]);
+  });
+
   test('nothing, where all is paid', () => {
     expect(nextSteps(runOf([paid]), { carriesOn: 'payrun worker' })).toEqual([]);
   });

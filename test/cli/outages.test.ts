@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { EXIT } from '../../src/cli/exit-code.ts';
-import { useProcesses } from '../support/payrun-processes.ts';
+import { redisServersBelow, useProcesses } from '../support/payrun-processes.ts';
 import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { payoutFile } from './payrun.ts';
 
@@ -74,4 +74,27 @@ test('a Redis that takes connections and says nothing is told long before it is 
   started.kill('SIGKILL');
   await started.ended;
   silent.close();
+});
+
+test('a run whose payments cannot all settle in the time that run waits names what follows them', async () => {
+  const cwd = processes.folder();
+  writeFileSync(join(cwd, 'some.csv'), payoutFile(manyRows(80)));
+  const env = { PAYRUN_TRACK_RATE: '1' };
+  const { stdout } = await processes.run(['run', 'some.csv'], { cwd, env });
+  expect(stdout).toMatch(/^[0-9]+ under way at the service -> payrun worker --sandbox$/m);
+});
+
+test('what is told of the private Redis stands on a line of its own on a terminal', async () => {
+  const cwd = processes.folder();
+  writeFileSync(join(cwd, 'many.csv'), payoutFile(manyRows(2000)));
+  // The command's words come after the script's own name.
+  const through = ['sh', '-c', `exec script -qec "'$0' '$1' run many.csv" /dev/null`];
+  const running = processes.start([], { cwd, env: { PAYRUN_RATE: '20', TERM: 'xterm' }, through });
+  await running.said('paying');
+  for (const pid of redisServersBelow(cwd)) process.kill(pid, 'SIGKILL');
+  await running.said('is being started again.');
+  running.kill('SIGKILL');
+  expect((await running.ended).stdout).toContain(
+    '\r\u001b[2KThe private Redis went away; it is being started again.\r\n',
+  );
 });

@@ -6,12 +6,14 @@ import { hasEnded } from '../../runs/decide/control.ts';
 export interface Told {
   /** The command that shows the work going on, or that makes it go on where nothing works on the run. */
   readonly carriesOn: string;
+  /** The command that follows payments under way until they end, where `carriesOn` does not wait so long. */
+  readonly settles?: string;
   /** What is known of held rows. */
   readonly held?: readonly string[];
 }
 
 /** What waits in a run, each as a line that ends with the command for it. */
-export function nextSteps(run: Run, { carriesOn, held = [] }: Told): string[] {
+export function nextSteps(run: Run, { carriesOn, settles = carriesOn, held = [] }: Told): string[] {
   const { id, state, fileSha256 } = run;
   const outcomes = outcomeCounts((of) => run.counts[of]);
   const unpaid = outcomes.rejected + outcomes.failed + outcomes.returned + outcomes.cancelled;
@@ -22,7 +24,7 @@ export function nextSteps(run: Run, { carriesOn, held = [] }: Told): string[] {
     [outcomes.held > 0 && held.length === 0, `${outcomes.held} held`, `payrun list ${id} --outcome held`],
     [outcomes.unknown > 0, `${outcomes.unknown} unknown, looked up until it is known`, carriesOn],
     [state === 'paying' && outcomes.waiting > 0, `${outcomes.waiting} wait to be sent`, carriesOn],
-    [outcomes.pending > 0, `${outcomes.pending} under way at the service`, carriesOn],
+    [outcomes.pending > 0, `${outcomes.pending} under way at the service`, settles],
     [hasEnded(run) && unpaid > 0, `${unpaid} not paid`, `payrun retry-file ${id} --output again.csv`],
     [outcomes.refused > 0, `${outcomes.refused} refused when the file was read`, `payrun list ${id} --outcome refused`],
   ];

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { JobQueues } from '../../../jobs/open.ts';
 import { startWorker } from '../../../jobs/worker.ts';
 import type { App } from '../../app.ts';
+import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config/config.ts';
 import { duration } from '../../duration.ts';
 import { problemsDocument } from '../../intake/problems/document.ts';
@@ -17,7 +18,7 @@ import { hasEnded } from '../../runs/decide/control.ts';
 import { documentOf } from '../../runs/document.ts';
 import { costPreviewOf } from '../../runs/hand-in/submission-options.ts';
 import { requireSeason, type Submitted, submitRun } from '../../runs/hand-in/submit.ts';
-import { countText, rowsSent } from '../../runs/progress.ts';
+import { countText, maySettle, rowsSent } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { REHEARSAL_NAMES } from '../../sandbox/faults/rehearsals.ts';
 import { command, type GivenOptions } from '../command.ts';
@@ -26,6 +27,7 @@ import { tellOutages } from '../look/outages.ts';
 import { actorOf, withApp } from '../open.ts';
 import { personName } from '../options.ts';
 import { print, printJson, safeText, say, stderr } from '../print.ts';
+import { carrierOf } from '../print-run.ts';
 import { exitCodeOf } from '../run-end.ts';
 import { warnOfRoot } from '../serve/as-root.ts';
 import { openPayService } from '../serve/pay-service.ts';
@@ -86,12 +88,13 @@ async function runFile(file: string | undefined, given: RunOptions, at: AtCrashP
   warnOfRoot();
   const rehearsal = rehearsalOf(given);
   const adapt = (config: Config): Config => (rehearsal === undefined ? config : rehearsalSettings(config, rehearsal));
-  return await withApp({ logLevel: 'error', at, adapt, endsItself: true }, async (app, stop) => {
+  const progress = openProgress(systemClock, stderr());
+  const { say: report } = progress;
+  return await withApp({ logLevel: 'error', at, adapt, endsItself: true, report }, async (app, stop) => {
     if (rehearsal !== undefined) {
       say(rehearsalText(rehearsal));
       await prepareRehearsal(app.config.dataDir, rehearsal, app);
     }
-    const progress = openProgress(app.clock, stderr());
     tellOutages(app, { stop, progress, redisWaitMs: given.wait });
     const { early, submitted } = await unlessStopped(handIn(app, file, { ...given, progress }), stop).finally(() =>
       progress.end(),
@@ -192,13 +195,19 @@ async function concludeRun(
   const run = await readRun(app, runId);
   const rehearsal = rehearsalOf(given);
   const rehearsed = rehearsal === undefined ? [] : [rehearsalText(rehearsal)];
+  // The same command would end at once again, and look at none of them.
+  const isLeftToSettle = hasEnded(run) && !maySettle(run, app.config.trackRatePerSecond);
   if (given.json) printJson({ ...(await documentOf(app, run)), reports: paths });
   else
     print(
       [
         ...rehearsed,
         summaryText(summary),
-        ...nextSteps(run, { carriesOn: given.sameCommand, held: await heldText(app, run) }),
+        ...nextSteps(run, {
+          carriesOn: given.sameCommand,
+          ...(isLeftToSettle ? { settles: await carrierOf(app, run) } : {}),
+          held: await heldText(app, run),
+        }),
         ...paths.map((path) => `report ${path}`),
       ].join('\n'),
     );

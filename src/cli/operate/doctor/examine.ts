@@ -7,6 +7,7 @@ import { type DataDir, openDataDir } from '../../../ledger/intents/data-dir.ts';
 import { type Disk, readDisk } from '../../../ledger/intents/disk.ts';
 import { isIntent } from '../../../ledger/intents/intent-line.ts';
 import { intentFiles, readIntentFile } from '../../../ledger/intents/intent-log.ts';
+import { codeOf, Refusal } from '../../../refusal.ts';
 import { describeCapabilities, readCapabilities } from './capability-check.ts';
 import { type Check, type Finding, type Found, isAtLeast, openChecks } from './check.ts';
 import { examineRedis } from './redis-check.ts';
@@ -44,8 +45,10 @@ async function proveWritable(folder: string): Promise<void> {
   }
 }
 
+const FULL_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 const NODE_MIN = [20, 19] as const;
 const OTHERS_MODE = 0o077;
+const MEBIBYTE = 1024 ** 2;
 const GIBIBYTE = 1024 ** 3;
 const DISK_BYTES_MIN = GIBIBYTE;
 
@@ -85,17 +88,33 @@ async function checkSettings(): Promise<Found & { value: Config }> {
 }
 
 async function checkDataDir({ dataDir, service }: Config): Promise<Found & { value: DataDir }> {
-  const value = await openDataDir(dataDir, { random: systemRandom, requirePersistentDisk: service !== undefined });
-  await proveWritable(dataDir);
+  const prove = async (): Promise<DataDir> => {
+    const opened = await openDataDir(dataDir, { random: systemRandom, requirePersistentDisk: service !== undefined });
+    await proveWritable(dataDir);
+    return opened;
+  };
+  const value = await prove().catch((error: unknown) => {
+    throw FULL_CODES.has(codeOf(error) ?? '') ? refuseFull(dataDir) : error;
+  });
   const found = `${dataDir}, writable, on ${describeDisk(await readDisk(dataDir))}`;
   const { mode } = await stat(dataDir);
   if ((mode & OTHERS_MODE) === 0) return { found, value };
   return { found: `${found}; others may look into it`, advice: `chmod -R go= ${dataDir}`, value };
 }
 
+function refuseFull(dataDir: string): Refusal {
+  return new Refusal(
+    `The disk of ${dataDir} is full.`,
+    'Make room on it: nothing is sent before. What runs goes on by itself within seconds.',
+  );
+}
+
 async function checkSpace({ dataDir }: Config): Promise<Found> {
   const { freeBytes } = await readDisk(dataDir);
-  const found = `${(freeBytes / GIBIBYTE).toFixed(1)} GiB free`;
+  const isLittle = freeBytes < GIBIBYTE;
+  const found = isLittle
+    ? `${Math.floor(freeBytes / MEBIBYTE)} MiB free`
+    : `${(freeBytes / GIBIBYTE).toFixed(1)} GiB free`;
   return freeBytes >= DISK_BYTES_MIN
     ? { found }
     : { found, remedy: 'Make room: nothing is sent once the disk is full.' };

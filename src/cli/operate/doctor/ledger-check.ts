@@ -38,7 +38,10 @@ async function checkIdentity(
 ): Promise<Found & { value: HeadFacts }> {
   const value = await head.read();
   const service = nameOf(config.service);
-  if (value.instance === '' && folder.instance === '') return { found: 'none yet: the first run makes it', value };
+  if (value.instance === '' && folder.instance === '') {
+    const advice = 'Right before the first run. Later, load the settings that payrun runs with: this is another place.';
+    return { found: 'none yet: the first run makes it', advice, value };
+  }
   // Writes nothing: a ledger is made only for a directory that belongs to none.
   await head.open({
     knownInstance: folder.instance,
