@@ -98,7 +98,7 @@ async function tick(deps: JobDeps): Promise<void> {
 
 function openWorker(deps: JobDeps, name: JobName, onFatal: (error: Error) => void): Worker {
   const { app } = deps;
-  const log = withoutRepeats(app.log, app.clock.monotonic);
+  const log = withoutRepeats(app.log, () => app.clock.monotonic());
   const worker = new Worker(name, async (job) => await process(deps, name, job), {
     connection: app.jobs.redis,
     prefix: app.jobs.prefix,

@@ -166,8 +166,8 @@ describe('a log without repeats', () => {
     const written: string[] = [];
     const warn = (message: string, fields?: LogFields): void => void written.push(`${message} ${fields?.job}`);
     const log = withoutRepeats({ ...silentLog, warn }, () => 0);
-    for (let line = 2; line < 300; line += 5) {
-      const error = new Error(`could not renew lock for job pay-20261127-e6tbe6-${line}-${line + 4}`);
+    for (let first = 2; first < 300; first += 5) {
+      const error = new Error(`could not renew lock for job pay-20261127-e6tbe6-${first}-${first + 4}`);
       log.warn('a worker has a fault', { job: 'pay', error });
     }
     log.warn('a worker has a fault', {

@@ -26,6 +26,9 @@ const COMMANDS: StepWords = {
     '"payrun run" makes a ledger, and so does "payrun worker" or "payrun serve" with --new-ledger, or with --sandbox',
 };
 
+/** Gives up the data directory of an `ID`. */
+export const WRITE_OFF = '"payrun write-off ID --reason TEXT --as NAME"';
+
 /** What to do about a refusal, at a command line. */
 export function remedyInCommands(remedy: Remedy): string {
   return remedyText(remedy, COMMANDS);

@@ -47,6 +47,8 @@ export interface OutageWatching {
   readonly progress?: (() => string) | undefined;
   /** Told at each look whether anything is away. */
   readonly setAway?: (isAway: boolean) => void;
+  /** As in `waitedForRemedy`. */
+  readonly writeOff?: string | undefined;
   /** How long Redis is waited for, where that has an end. */
   readonly redisWaitMs?: number | undefined;
 }
@@ -57,7 +59,7 @@ export interface OutageWatching {
  */
 export async function watchOutages(
   deps: OutageDeps,
-  { stop, say, progress = () => '', setAway = () => {}, redisWaitMs }: OutageWatching,
+  { stop, say, progress = () => '', setAway = () => {}, redisWaitMs, writeOff }: OutageWatching,
 ): Promise<void> {
   const { clock, ledger, config } = deps;
   const redis = openRedisLook(deps);
@@ -73,7 +75,7 @@ export async function watchOutages(
       const isRecent = before !== undefined && clock.monotonic() - before.at < TOLD_AGAIN_MS;
       if (isRecent && (before.isWhole || work === '')) continue;
       told.set(outage.what, { outage, at: clock.monotonic(), isWhole: work !== '' });
-      say(sentences(outageWords(outage, clock.now()), work, goesOn(outage, redisWaitMs)));
+      say(sentences(outageWords(outage, clock.now()), work, goesOn(outage, { redisWaitMs, writeOff })));
     }
     for (const [what, { outage }] of told) {
       if (seen.some((one) => one.what === what)) continue;
@@ -118,8 +120,11 @@ function backWords({ what, fault }: Outage): string {
   return fault === IS_FULL ? 'has room again' : 'can be written again';
 }
 
-function goesOn({ what, dirs }: Outage, redisWaitMs: number | undefined): string {
-  if (dirs !== undefined) return waitedForRemedy(dirs);
+function goesOn(
+  { what, dirs }: Outage,
+  { redisWaitMs, writeOff }: Pick<OutageWatching, 'redisWaitMs' | 'writeOff'>,
+): string {
+  if (dirs !== undefined) return waitedForRemedy(dirs, writeOff);
   if (what !== 'redis' || redisWaitMs === undefined) return GOES_ON;
   return `payrun waits ${durationText(redisWaitMs)} at most and goes on by itself.`;
 }
@@ -137,13 +142,16 @@ interface LookDeps {
 }
 
 /** What workers see to be away now, and what keeps a run from being paid, each in a few sentences, for who only looks. */
-export async function outagesNoted({ ledger, clock, dataDirId }: LookDeps, run?: Run): Promise<string[]> {
+export async function outagesNoted(
+  { ledger, clock, dataDirId }: LookDeps,
+  { run, writeOff }: { run?: Run; writeOff?: string } = {},
+): Promise<string[]> {
   const noted = await ledger.outages.read();
   const mayPay = run === undefined || run.state === 'paying';
   const dirs = mayPay ? await waitedFor(ledger, dataDirId) : [];
   if (noted.length === 0 && dirs.length === 0) return [];
   const work = workWords(run === undefined ? await readWork(ledger) : workOf([run]));
-  const waits = dirs.length === 0 ? [] : [sentences(waitedForWords(dirs), work, waitedForRemedy(dirs))];
+  const waits = dirs.length === 0 ? [] : [sentences(waitedForWords(dirs), work, waitedForRemedy(dirs, writeOff))];
   return [...noted.map((outage) => outageText(outage, { now: clock.now(), work })), ...waits];
 }
 

@@ -20,12 +20,10 @@ export function waitedForWords(ids: readonly string[], sinceText = ''): string {
   return `Nothing is sent${sinceText}: Redis was restarted, and nobody has compared the intent logs of ${dirsText(ids)}.`;
 }
 
-/** What to do about them. */
-export function waitedForRemedy(ids: readonly string[]): string {
+/** What to do about them; `writeOff` is the command for an `ID`, for whoever has commands. */
+export function waitedForRemedy(ids: readonly string[], writeOff?: string): string {
   const [where, which] = ids.length === 1 ? ['it', 'it does'] : ['each', 'one does'];
-  const id = ids.length === 1 ? ids[0] : 'ID';
-  return (
-    `Start a worker on ${where}. If ${which} not come back, two people give it up: ` +
-    `"payrun write-off ${id} --reason TEXT --as NAME".`
-  );
+  const command =
+    writeOff === undefined ? '' : `: ${ids.length === 1 ? writeOff.replace('ID', ids[0] ?? '') : writeOff}`;
+  return `Start a worker on ${where}. If ${which} not come back, two people write it off${command}.`;
 }

@@ -187,7 +187,7 @@ test('a host that is lost before Redis is restarted is told by worker, watch, st
   );
   expect(status.stderr).toContain(remedy);
   expect((await processes.run(['doctor'], { cwd, env })).stdout).toMatch(
-    new RegExp(`^FAIL +season .*${id}\n.*If it does not come back, two people give it up`, 'm'),
+    new RegExp(`^FAIL +season .*${id}\n.*If it does not come back, two people write it off`, 'm'),
   );
   const writeOff = (name: string) =>
     processes.run(['write-off', id, '--reason', 'it burnt', '--as', name], { cwd, env });

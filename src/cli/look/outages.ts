@@ -1,5 +1,6 @@
 import type { App } from '../../app.ts';
 import { type OutageDeps, watchOutages } from '../../runs/outages.ts';
+import { WRITE_OFF } from '../command-words.ts';
 import { say } from '../print.ts';
 import type { Progress } from '../run/progress.ts';
 
@@ -24,5 +25,10 @@ export function tellOutages(
     progress === undefined
       ? { say, progress: sentence }
       : { say: progress.say, progress: progress.sentence, setAway: progress.setAway };
-  void watchOutages(app, { stop: AbortSignal.any([stop, closed.signal]), redisWaitMs, ...telling });
+  void watchOutages(app, {
+    stop: AbortSignal.any([stop, closed.signal]),
+    redisWaitMs,
+    writeOff: WRITE_OFF,
+    ...telling,
+  });
 }

@@ -5,6 +5,7 @@ import { documentOf } from '../../runs/document.ts';
 import { outagesNoted } from '../../runs/outages.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { requireTrueFacts } from '../../runs/safety/shown-seals.ts';
+import { WRITE_OFF } from '../command-words.ts';
 import { ledgerCommand } from '../ledger-command.ts';
 import { printJson, say } from '../print.ts';
 import { printRun } from '../print-run.ts';
@@ -30,7 +31,7 @@ export const statusCommand = ledgerCommand(
       await printRun(app, shown, { json });
       if (ending !== null) say(endingWords(ending));
     }
-    for (const words of await outagesNoted(app, run)) say(words);
+    for (const words of await outagesNoted(app, { run, writeOff: WRITE_OFF })) say(words);
     await tellHalt(app);
   },
 );

@@ -89,36 +89,38 @@ async function runFile(file: string | undefined, given: RunOptions, at: AtCrashP
   const rehearsal = rehearsalOf(given);
   const adapt = (config: Config): Config => (rehearsal === undefined ? config : rehearsalSettings(config, rehearsal));
   const progress = openProgress(systemClock, stderr());
-  const { say: report } = progress;
-  return await withApp({ logLevel: 'error', at, adapt, endsItself: true, report }, async (app, stop) => {
-    if (rehearsal !== undefined) {
-      say(rehearsalText(rehearsal));
-      await prepareRehearsal(app.config.dataDir, rehearsal, app);
-    }
-    tellOutages(app, { stop, progress, redisWaitMs: given.wait });
-    const { early, submitted } = await unlessStopped(handIn(app, file, { ...given, progress }), stop).finally(() =>
-      progress.end(),
-    );
-    if (submitted.kind === 'refused') {
+  return await withApp(
+    { logLevel: 'error', at, adapt, endsItself: true, report: (line) => progress.say(line) },
+    async (app, stop) => {
+      if (rehearsal !== undefined) {
+        say(rehearsalText(rehearsal));
+        await prepareRehearsal(app.config.dataDir, rehearsal, app);
+      }
+      tellOutages(app, { stop, progress, redisWaitMs: given.wait });
+      const { early, submitted } = await unlessStopped(handIn(app, file, { ...given, progress }), stop).finally(() =>
+        progress.end(),
+      );
+      if (submitted.kind === 'refused') {
+        await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
+        say(describeProblems(submitted.checked));
+        if (given.json) printJson(problemsDocument(submitted.checked));
+        return EXIT.fileRefused;
+      }
+      const { run, isNew } = submitted;
+      for (const remark of remarksOn(submitted, given)) say(remark);
+      say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
+      await payRun(app, run, { ...given, early, stop, progress });
+      await tellHalt(app);
+      progress.phase('writing the report');
+      progress.end();
+      const code = await concludeRun(app, run.id, { ...given, sameCommand: sameCommand(file, given) });
+      if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
       await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
-      say(describeProblems(submitted.checked));
-      if (given.json) printJson(problemsDocument(submitted.checked));
-      return EXIT.fileRefused;
-    }
-    const { run, isNew } = submitted;
-    for (const remark of remarksOn(submitted, given)) say(remark);
-    say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
-    await payRun(app, run, { ...given, early, stop, progress });
-    await tellHalt(app);
-    progress.phase('writing the report');
-    progress.end();
-    const code = await concludeRun(app, run.id, { ...given, sameCommand: sameCommand(file, given) });
-    if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
-    await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
-    if (!stop.aborted) return code;
-    say(await interruptedText(app, run.id));
-    return EXIT.interrupted;
-  });
+      if (!stop.aborted) return code;
+      say(await interruptedText(app, run.id));
+      return EXIT.interrupted;
+    },
+  );
 }
 
 /** What carries on with the run once this process has ended. */

@@ -4,6 +4,7 @@ import type { DataDir } from '../../../ledger/intents/data-dir.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { HeadFacts } from '../../../ledger/season/head-facts.ts';
 import { dirsText, waitedForRemedy } from '../../../runs/waited-for.ts';
+import { WRITE_OFF } from '../../command-words.ts';
 import { isRowless, rowlessText } from '../../look/awaiting-row.ts';
 import { describeCapabilities } from './capability-check.ts';
 import type { Found, Place } from './check.ts';
@@ -89,7 +90,7 @@ async function checkSeason(
   }
   return {
     found: `closed, and nothing is sent: Redis was restarted, and nobody has compared the intent logs of ${dirsText(others)}`,
-    remedy: waitedForRemedy(others),
+    remedy: waitedForRemedy(others, WRITE_OFF),
   };
 }
 
