@@ -3,6 +3,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { EXIT } from '../../src/cli/exit-code.ts';
+import { onSmallDisk } from '../faults/disk-steps.ts';
+import { missingRoot } from '../faults/needs.ts';
 import { redisServersBelow, useProcesses } from '../support/payrun-processes.ts';
 import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { payoutFile } from './payrun.ts';
@@ -97,4 +99,17 @@ test('what is told of the private Redis stands on a line of its own on a termina
   expect((await running.ended).stdout).toContain(
     '\r\u001b[2KThe private Redis went away; it is being started again.\r\n',
   );
+});
+
+test('doctor names the disk that is full, and that what runs goes on by itself', async ({ skip }) => {
+  skip(missingRoot() !== undefined, missingRoot());
+  const data = join(processes.folder(), 'data');
+  await onSmallDisk(data, 64, async () => {
+    expect(() => writeFileSync(join(data, 'filler'), Buffer.alloc(128 * 1024))).toThrow('ENOSPC');
+    const { code, stdout } = await processes.run(['doctor'], { env: { PAYRUN_DATA_DIR: data } });
+    expect(code).toBe(EXIT.usage);
+    expect(stdout).toMatch(
+      /^FAIL +data directory +The disk of .*data is full\.\n +-> Make room on it: .* What runs goes on by itself/m,
+    );
+  });
 });
