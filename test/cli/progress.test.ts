@@ -28,10 +28,24 @@ test('a figure stands whole or not at all, at each width of a terminal, and what
   expect(shownOn(100)).toContain('EUR 631533.41');
 });
 
-function shownOn(width: number): string {
+test('payments that settle are told in one line on a narrow terminal too, which nothing could write over', () => {
+  const settling = {
+    ...run,
+    state: 'finished' as const,
+    rows: 1000,
+    counts: { ...run.counts, accepted: 497, completed: 503 },
+  };
+  expect(shownOn(100, settling)).toContain(
+    'paid; waiting for the service to settle 497, 10 s at most; 1,000/1,000 rows',
+  );
+  expect(shownOn(60, settling)).toMatch(/^paid; 1,000\/1,000 rows/);
+  for (let width = 28; width <= 200; width++) expect(shownOn(width, settling).length).toBeLessThan(width);
+});
+
+function shownOn(width: number, shown = run): string {
   const written: string[] = [];
   const write = (text: string | Uint8Array): boolean => written.push(String(text)) > 0;
-  openProgress({ monotonic: () => 0 }, openTerminal({ isTTY: true, columns: width, write }, PLAIN)).show(run, {
+  openProgress({ monotonic: () => 0 }, openTerminal({ isTTY: true, columns: width, write }, PLAIN)).show(shown, {
     isWaitedFor: true,
   });
   return written.join('').replace('\r\u001b[2K', '');

@@ -134,8 +134,10 @@ interface ProgressLine {
 export function progressLine(run: Run, options: ProgressLine): string {
   const { done, perSecond, width = Number.POSITIVE_INFINITY, isWaitedFor = false } = options;
   const left = run.rows - done;
+  const rows = `${countText(done)}/${countText(run.rows)} rows`;
+  const state = `${stateWords(run, isWaitedFor)} ${rows}`;
   const parts = [
-    `${stateWords(run, isWaitedFor)} ${countText(done)}/${countText(run.rows)} rows`,
+    state.length <= width ? state : `${phaseOf(run)} ${rows}`,
     ...(perSecond >= 1 ? [`${countText(Math.round(perSecond))} rows/s`] : []),
     ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
     ...(run.counts.unknown > 0 ? [`${countText(run.counts.unknown)} unknown`] : []),

@@ -97,8 +97,8 @@ async function runFile(file: string | undefined, given: RunOptions, at: AtCrashP
         await prepareRehearsal(app.config.dataDir, rehearsal, app);
       }
       tellOutages(app, { stop, progress, redisWaitMs: given.wait });
-      const { early, submitted } = await unlessStopped(handIn(app, file, { ...given, progress }), stop).finally(() =>
-        progress.end(),
+      const { early, submitted } = await unlessStopped(handIn(app, file, { ...given, progress, stop }), stop).finally(
+        () => progress.end(),
       );
       if (submitted.kind === 'refused') {
         await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
@@ -145,15 +145,17 @@ interface HandedIn {
 async function handIn(
   app: App<JobQueues>,
   path: string,
-  { progress, ...given }: RunOptions & { readonly progress: Progress },
+  { progress, stop, ...given }: RunOptions & { readonly progress: Progress; readonly stop: AbortSignal },
 ): Promise<HandedIn> {
   // Before anything is recorded that a worker with other settings would pay.
   await app.requireSafety();
   await requireReportFolder(given.reportDir ?? app.config.reportDir);
   const early = await openEarly(app, given);
   progress.phase('reading', safeText(path));
-  const onRecording = (done: number, of: number): void =>
-    progress.phase('recording', `${countText(done)}/${countText(of)} rows`);
+  const onRecording = (done: number, of: number): void => {
+    // It is interrupted between two rows, and the line has ended.
+    if (!stop.aborted) progress.phase('recording', `${countText(done)}/${countText(of)} rows`);
+  };
   const submitted = await submitRun(
     { ...app, onRecording, previewCost: costPreviewOf(app.asker ?? early?.service, app) },
     {
