@@ -68,6 +68,8 @@ const OUTPUT = { writeOut: (text: string) => stdout().write(text), writeErr: (te
 
 /** Lets main.ts choose the exit code of what commander ends by itself, in nested commands too. */
 function throwInstead(command: Command, path: string): void {
-  command.configureOutput(OUTPUT).exitOverride().showHelpAfterError(`See "${path} --help".`);
+  const takesRun = command.registeredArguments.some((argument) => argument.name() === 'run' && argument.required);
+  const runs = takesRun ? ' "payrun list" shows the runs.' : '';
+  command.configureOutput(OUTPUT).exitOverride().showHelpAfterError(`See "${path} --help".${runs}`);
   for (const nested of command.commands) throwInstead(nested.configureHelp(HELP), `${path} ${nested.name()}`);
 }

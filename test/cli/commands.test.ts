@@ -134,6 +134,10 @@ describe('usage', () => {
     { words: ['sandbox', 'credential', 'create'], says: /payrun sandbox credential create --help/ },
     { words: ['show', 'x'], says: /missing required argument 'reference'/ },
     { words: ['pause', 'x'], says: /--reason/ },
+    {
+      words: ['status'],
+      says: /missing required argument 'run'\nSee "payrun status --help"\. "payrun list" shows the runs\./,
+    },
     { words: ['release'], says: /--as/ },
     { words: ['halt', '--reason', ' '], says: /--reason must not be empty/ },
     { words: ['serve', '--port', '99999'], says: /--port must be an integer from 1 to 65535/ },
