@@ -4,7 +4,7 @@ import type { DirLease } from '../../ledger/intents/dir-lease.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Season } from '../../ledger/season/ledger-state.ts';
 import { ensureSeason, refreshSeason } from '../../ledger/season/season.ts';
-import type { Log } from '../../log.ts';
+import { type Log, withoutRepeats } from '../../log.ts';
 import type { DurabilityWatch } from './durability-watch.ts';
 import { redoMissedDecisions } from './missed-decisions.ts';
 
@@ -33,7 +33,9 @@ const NOT_OURS = {
 
 /** What a process does for the season (architecture.md, rule 4): what people decided is compared before the intent logs are. */
 export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
-  const { config, clock, random, log, ledger, lease, durability } = parts;
+  const { config, clock, random, ledger, lease, durability } = parts;
+  // A closed season is looked at every few seconds.
+  const log = withoutRepeats(parts.log, () => clock.monotonic());
   const place = { dataDir: dataDir.path, dataDirId: dataDir.id, armDeadlineMs: config.armDeadlineMs };
   const season = { state: ledger.state, ...place, clock, random, log };
   let comparedFor = '';
