@@ -38,6 +38,8 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/inbox/kill.test.ts', 'isolated'],
   ['test/inbox/sftp.test.ts', 'system'],
   ['test/intake/command-line.test.ts', 'system'],
+  // Cases of other readers' own suites.
+  ['test/intake/public-suites.test.ts', 'system'],
   ['test/jobs/new-version.test.ts', 'system'],
   ['test/jobs/schedules-processes.test.ts', 'system'],
   ['test/metrics.test.ts', 'system'],
@@ -78,7 +80,6 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/web/settle.test.ts', 'quick'],
   ['test/web/sign-in.test.ts', 'quick'],
   ['test/web/today.test.ts', 'quick'],
-  ['test/web/uploads.test.ts', 'quick'],
   ['test/web/sorted-cost.test.ts', 'isolated'],
   ['test/web/', 'system'],
 ];

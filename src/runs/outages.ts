@@ -62,7 +62,7 @@ export async function watchOutages(
   { stop, say, progress = () => '', setAway = () => {}, redisWaitMs, writeOff }: OutageWatching,
 ): Promise<void> {
   const { clock, ledger, config } = deps;
-  const redis = openRedisLook(deps);
+  const look = openRedisLook(deps);
   const disk = openDiskLook(deps);
   const told = new Map<Outage['what'], { outage: Outage; at: number; isWhole: boolean }>();
   let hasNoted = false;
@@ -96,7 +96,7 @@ export async function watchOutages(
   }
 
   while (!stop.aborted) {
-    const seen = [serviceOutage(deps), redis.outage(), await disk(), redis.comparison()].filter(
+    const seen = [serviceOutage(deps), look.outage(), await disk(), look.comparison()].filter(
       (one) => one !== undefined,
     );
     if (stop.aborted) return;
