@@ -30,9 +30,7 @@ const GROWTH = 1.6;
 /** Near a known limit, as a share of it, the rate climbs slowly; past it by as much, the limit is another one by now. */
 const NEAR = 0.95;
 const PAST = 1.05;
-/** A second's worth of payments brings the rate this much of its way back to there (and never doubles it), */
-const WAY_BACK = 0.7;
-/** and this much of itself further. */
+/** A second's worth of payments brings the rate back to there, and this much of itself further; it never doubles it. */
 const PROBE = 0.0002;
 
 /** The rate before anything was seen. */
@@ -62,6 +60,6 @@ export function nextRate(rate: Rate, seen: SeenAnswers, { now, bounds }: { now: 
 
 function climb(perSecond: number, limit: number | null, seconds: number): number {
   if (limit === null) return perSecond * GROWTH ** seconds;
-  const missing = Math.min(perSecond, Math.max(0, limit * NEAR - perSecond));
-  return perSecond + (missing * WAY_BACK + perSecond * PROBE) * seconds;
+  const missing = Math.max(0, limit * NEAR - perSecond);
+  return perSecond + Math.min(perSecond, missing + perSecond * PROBE) * seconds;
 }
