@@ -33,11 +33,11 @@ const NOT_OURS = {
 
 /** What a process does for the season (architecture.md, rule 4): what people decided is compared before the intent logs are. */
 export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
-  const { config, clock, random, ledger, lease, durability } = parts;
-  // A closed season is looked at every few seconds.
-  const log = withoutRepeats(parts.log, () => clock.monotonic());
+  const { config, clock, random, log, ledger, lease, durability } = parts;
   const place = { dataDir: dataDir.path, dataDirId: dataDir.id, armDeadlineMs: config.armDeadlineMs };
-  const season = { state: ledger.state, ...place, clock, random, log };
+  // A closed season is looked at every few seconds; what was restored is logged each time.
+  const { warn } = withoutRepeats(log, () => clock.monotonic());
+  const season = { state: ledger.state, ...place, clock, random, log: { ...log, warn } };
   let comparedFor = '';
   let isWhole = true;
   const enter = async (arms: boolean): Promise<readonly string[]> => {
