@@ -36,7 +36,8 @@ export function openSeason(parts: SeasonParts, dataDir: DataDir): SeasonActs {
   const { config, clock, random, log, ledger, lease, durability } = parts;
   const place = { dataDir: dataDir.path, dataDirId: dataDir.id, armDeadlineMs: config.armDeadlineMs };
   // A closed season is looked at every few seconds; what was restored is logged each time.
-  const { warn } = withoutRepeats(log, () => clock.monotonic());
+  const unrepeated = withoutRepeats(log, () => clock.monotonic());
+  const warn: Log['warn'] = (message, fields) => unrepeated.warn(message, fields);
   const season = { state: ledger.state, ...place, clock, random, log: { ...log, warn } };
   let comparedFor = '';
   let isWhole = true;
