@@ -25,7 +25,8 @@ import { foldedName } from '../access/same-person.ts';
  *   run:<id>              hash     a run; n:<state> and m:<currency>:<outcome> are its counters; `stageEnd` is the last line that
  *                                  was released, where it has stages and not all of it was; `pace` how many rows were taken when, of
  *                                  late
- *   run:<id>:rows:<block> hash     the records of 100 lines (stored.ts): line -> record; `v` counts the commits to it
+ *   run:<id>:rows:<block> hash     the records of 100 lines (stored.ts): line -> record; `v` counts the commits to it. Each step of a
+ *                                  history has the ms since the one before: below 0 where the clock stepped back
  *   run:<id>:states       string   one byte a line: the letter of its state, or a null byte
  *   run:<id>:slices       zset     slices (`from`-`to`) of which a payout may still be ready, by the time to look again
  *   run:<id>:dead         list     quotes that were proven dead, `line` `quote id`

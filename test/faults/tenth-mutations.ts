@@ -5,6 +5,14 @@ const COMPARE = 'src/ledger/scripts/compare.ts';
 /** What the tenth attack found. */
 export const TENTH_MUTATIONS: readonly Mutation[] = [
   {
+    guard: 'a step of a history has the time that Redis told',
+    edits: replaced('src/ledger/scripts/commit.ts', 'text(at - tonumber(ms))', 'text(math.max(0, at - tonumber(ms)))'),
+    caughtBy: named(
+      'test/ledger/late-copy.test.ts',
+      'an arming that the ledger knows is no breach when a copy of its directory joins, although the clock of Redis stepped back before it',
+    ),
+  },
+  {
     guard: 'a reference that is taken back stands for its new holder too',
     edits: replaced(
       'src/ledger/scripts/commit.ts',

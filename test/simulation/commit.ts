@@ -291,7 +291,7 @@ function committed(
 
 function storedStep(history: readonly StoredStep[], step: NewStep, now: number): StoredStep {
   const before = history.reduce((sum, [, ms]) => sum + ms, 0);
-  return [STATE_LETTERS[step.to], Math.max(0, now - before), step.actor, step.reason, step.exchange ?? ''];
+  return [STATE_LETTERS[step.to], now - before, step.actor, step.reason, step.exchange ?? ''];
 }
 
 export function addTo(run: RunEntry, { state, values }: Pick<StoredPayout, 'state' | 'values'>, sign: 1 | -1): void {

@@ -187,6 +187,6 @@ function actorOf(history: readonly StoredStep[]): string {
 /** The text as it stands once the commit happened at a time (ms since 1970), with the arming counter that it gave. */
 export function committed(text: string, at: number, counter = 0): string {
   return text
-    .replaceAll(TIME_TOKEN, (_token, before: string) => String(Math.max(0, at - Number.parseInt(before, 10))))
+    .replaceAll(TIME_TOKEN, (_token, before: string) => String(at - Number.parseInt(before, 10)))
     .replaceAll(COUNTER, String(counter));
 }

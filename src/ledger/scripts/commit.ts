@@ -242,7 +242,7 @@ local function replaced(record, byte, tell)
   return record
 end
 
-local function timeBefore(ms) return text(math.max(0, at - tonumber(ms))) end
+local function timeBefore(ms) return text(at - tonumber(ms)) end
 
 local function written(item, new)
   local record = replaced(new, '\\2', timeBefore)

@@ -68,7 +68,7 @@ local function enter(p, to, reason, at)
   redis.call('HINCRBY', runKey(p.run), 'changes', 1)
   local last = 0
   for _, step in ipairs(p.record[4]) do last = last + step[2] end
-  table.insert(p.record[4], { LETTER[to], math.max(0, at - last), 'season', reason })
+  table.insert(p.record[4], { LETTER[to], at - last, 'season', reason })
   p.record[2] = LETTER[to]
   p.state = to
   if get(p, 'pr') then set(p, 'pr', 0) end
