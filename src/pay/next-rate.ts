@@ -7,7 +7,7 @@ export interface RateBounds {
 /** The rate that all workers share. */
 export interface Rate {
   readonly perSecond: number;
-  /** The rate at which the service refused last; null while it is not known. */
+  /** The rate that the service refused last; null while it is not known. */
   readonly limit: number | null;
   /** When the rate was last cut, in milliseconds since 1970 of Redis's clock. */
   readonly cutAt: number;
@@ -24,7 +24,7 @@ export interface SeenAnswers {
 /** What is refused within this time of a cut was sent before it. */
 const ONE_CUT_MS = 1000;
 /** A limit that held for so long is not another one for one refusal: requests that were late went in a bunch. */
-const HELD_MS = 20_000;
+const HELD_MS = 30_000;
 /** By so much the rate grows in a second's worth of payments while no limit is known. */
 const GROWTH = 1.6;
 /** Near a known limit, as a share of it, the rate climbs slowly; past it by as much, the limit is another one by now. */
@@ -50,7 +50,9 @@ export function nextRate(rate: Rate, seen: SeenAnswers, { now, bounds }: { now: 
     // A clock that stepped back has left no cut behind.
     if (sinceCut >= 0 && sinceCut < ONE_CUT_MS) return { ...rate, perSecond };
     const isKept = rate.limit !== null && perSecond <= rate.limit && sinceCut >= HELD_MS;
-    return { perSecond: within(perSecond / 2), limit: isKept ? rate.limit : perSecond, cutAt: now };
+    // What is refused while the rate grows was too much at the rate of half a second ago.
+    const found = rate.limit === null ? perSecond / Math.sqrt(GROWTH) : perSecond;
+    return { perSecond: within(perSecond / 2), limit: isKept ? rate.limit : found, cutAt: now };
   }
   // One step never doubles it, however many answers came.
   const seconds = Math.min(1, seen.well / perSecond);

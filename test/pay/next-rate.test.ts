@@ -104,10 +104,19 @@ describe('the next rate', () => {
       { well: 9, refused: 3 },
       { now: START, bounds: within },
     );
-    expect(one).toEqual({ perSecond: 200, limit: 400, cutAt: START });
+    expect(one).toMatchObject({ perSecond: 200, cutAt: START });
     expect(nextRate(one, { well: 0, refused: 1 }, { now: START + 1000, bounds: within }).perSecond).toBe(100);
     expect(nextRate(one, { well: 0, refused: 1 }, { now: START - 5000, bounds: within }).perSecond).toBe(100);
   });
+});
+
+test('a limit that is met while the rate grows is the rate of half a second ago; later it is the rate that met it', () => {
+  const within = { floor: 1, top: 400 };
+  const refused = { well: 0, refused: 1 };
+  const growing = nextRate({ perSecond: 100, limit: null, cutAt: 0 }, refused, { now: START, bounds: within });
+  expect(growing.limit).toBeCloseTo(79.06, 2);
+  const steady = nextRate({ perSecond: 70, limit: 79, cutAt: START }, refused, { now: START + 5000, bounds: within });
+  expect(steady.limit).toBe(70);
 });
 
 const TICK_MS = 50;
