@@ -3,6 +3,7 @@ import { namedPlaces } from '../../ledger/payouts/place-names.ts';
 import type { Payout, PayoutPlace, RefusedRow } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import { isRefused } from '../../report/row.ts';
+import { choicesOf } from '../../runs/decide/choices.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { trueRows } from '../../runs/safety/shown-seals.ts';
 import { referenceOf } from '../../runs/search/row-list.ts';
@@ -25,7 +26,7 @@ export const showCommand = ledgerCommand(
     else {
       const story = await storyOf(app.ledger, run, row);
       if (json) printJson(story);
-      else print(describeStory(story));
+      else print([describeStory(story), ...decisionsText(app, row)].join('\n\n'));
     }
   },
 );
@@ -76,4 +77,15 @@ function describeStory(story: Story): string {
         ]),
   ];
   return parts.join('\n\n');
+}
+
+/** What two people may decide of a held payout, and of what they may not, why and until when. */
+function decisionsText({ clock, config }: App, row: Payout | RefusedRow): string[] {
+  if (isRefused(row) || row.state !== 'held') return [];
+  const rules = { now: clock.now(), quoteGraceMs: config.quoteGraceMs };
+  const choices = choicesOf(row, rules).map(({ decision, whyNot }) => [
+    decision,
+    whyNot ?? 'two people may decide this now',
+  ]);
+  return [columns([['decision', 'may it be taken?'], ...choices])];
 }

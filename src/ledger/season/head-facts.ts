@@ -17,6 +17,8 @@ export interface HeadFacts {
   readonly releaseSeal: string;
   /** Safety settings that somebody proposes, and the seal of it; null for none. */
   readonly proposedSafety: { readonly safety: string; readonly by: string; readonly seal: string } | null;
+  /** Who proposes to write a data directory off, by its id; on these two people have not agreed yet. Nobody looked at the seals. */
+  readonly proposedWriteOffs: ReadonlyMap<string, string>;
   readonly armings: number;
   readonly refusedMoves: number;
   readonly disproved: readonly string[];
@@ -34,6 +36,7 @@ export function headFactsOf(fields: Record<string, string>): HeadFacts {
     releaseBy: fields['releaseBy'] ?? null,
     releaseSeal: fields['releaseSeal'] ?? '',
     proposedSafety: proposedSafetyOf(fields),
+    proposedWriteOffs: proposedWriteOffsOf(fields),
     armings: integerOf(fields['armings'] ?? '0'),
     refusedMoves: integerOf(fields['refusedMoves'] ?? '0'),
     disproved: (fields['disproved'] ?? '').split(',').filter(Boolean),
@@ -55,6 +58,18 @@ function proposedSafetyOf({
   return safetyNew === undefined || safetyBy === undefined
     ? null
     : { safety: safetyNew, by: safetyBy, seal: safetySeal };
+}
+
+/** Of a write-off the head keeps: server, who proposed it, who agreed, and their seals. */
+export const WRITE_OFF_FIELD = 'writeOff:';
+
+function proposedWriteOffsOf(fields: Record<string, string>): ReadonlyMap<string, string> {
+  const proposed = new Map<string, string>();
+  for (const [field, said] of Object.entries(fields)) {
+    const [, by = '', agreed = ''] = said.split('\u001f');
+    if (field.startsWith(WRITE_OFF_FIELD) && agreed === '') proposed.set(field.slice(WRITE_OFF_FIELD.length), by);
+  }
+  return proposed;
 }
 
 function clockStepOf({ clockSteppedAt, clockSteppedMs }: Record<string, string>): HeadFacts['clockStep'] {

@@ -8,6 +8,7 @@ import { type WordJudge, wordStands } from '../people/word.ts';
 import { redisTime, runScript, script, textOf, textsOf, wordOf } from '../script.ts';
 import { ADOPT, FORGET_DIRS, RESTORE_RUN, WRITE_OFF } from '../scripts/recovery.ts';
 import type { Word } from '../seals.ts';
+import { WRITE_OFF_FIELD } from './head-facts.ts';
 import { requireOurs, SCHEMA_VERSION } from './refuse-ledger.ts';
 
 const TRIES_MAX = 20;
@@ -205,8 +206,6 @@ function writeOffWord(by: string, { server, dataDirId }: { server: string; dataD
 function agreementWord(by: string, about: { server: string; dataDirId: string; proposedBy: string }): Word {
   return { act: 'agree to write off', by, about: [about.server, about.dataDirId, about.proposedBy] };
 }
-
-const WRITE_OFF_FIELD = 'writeOff:';
 
 async function wordsOnWriteOffs(
   head: Readonly<Record<string, string>>,

@@ -20,7 +20,7 @@ export async function examineLedger(ledger: Ledger, place: LedgerPlace): Promise
   const facts = await check('ledger', () => checkIdentity(ledger, place));
   if (facts === undefined) return;
   if (safety !== undefined) await check('safety settings', async () => compareSafety(facts, safety));
-  await check('season', () => checkSeason(ledger, { isNew: facts.instance === '', folder: place.folder }));
+  await check('season', () => checkSeason(ledger, { facts, folder: place.folder }));
   await check('halt', async () => describeHalt(facts));
   await check('clock', async () => describeClock(facts, systemClock.now()));
   if (capabilities !== undefined) {
@@ -72,26 +72,33 @@ function compareSafety(facts: HeadFacts, safety: string): Found {
 
 async function checkSeason(
   { state: head }: Ledger,
-  { isNew, folder }: { isNew: boolean; folder: DataDir },
+  { facts, folder }: { facts: HeadFacts; folder: DataDir },
 ): Promise<Found> {
-  if (isNew) return { found: 'begins with the first run' };
+  if (facts.instance === '') return { found: 'begins with the first run' };
   const { open, missing, strangers } = await head.season(folder.id);
+  const proposed = proposedText(facts.proposedWriteOffs);
   if (open && strangers.length > 0) {
     return {
-      found: `open, and nothing is sent from this data directory yet: ${strangers.length} others have to note it (${strangers.join(', ')})`,
+      found: `open, and nothing is sent from this data directory yet: ${strangers.length} others have to note it (${strangers.join(', ')})${proposed}`,
       remedy:
         'Start a worker on each of them. One that does not come back, as after a move of this directory to another disk, is given up by two people: "payrun write-off ID".',
     };
   }
-  if (open) return { found: 'open' };
+  if (open) return { found: `open${proposed}` };
   const others = missing.filter((id) => id !== folder.id);
   if (others.length === 0) {
     return { found: 'closed since Redis was started; the next worker compares its intent logs and opens it' };
   }
   return {
-    found: `closed, and nothing is sent: Redis was restarted, and nobody has compared the intent logs of ${dirsText(others)}`,
+    found: `closed, and nothing is sent: Redis was restarted, and nobody has compared the intent logs of ${dirsText(others)}${proposed}`,
     remedy: waitedForRemedy(others, WRITE_OFF),
   };
+}
+
+function proposedText(proposed: ReadonlyMap<string, string>): string {
+  return [...proposed]
+    .map(([id, by]) => `; ${by} proposes to write ${id} off, and another person has to confirm it`)
+    .join('');
 }
 
 function describeHalt({ halt, releaseBy }: HeadFacts): Found {
