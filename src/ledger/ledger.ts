@@ -3,11 +3,11 @@ import { type AuditLog, type AuditPlace, openAuditLog } from '../audit/audit-log
 import type { PayoutPlace } from '../payout.ts';
 import { openAuditStore } from './audit.ts';
 import { type Foresight, openForesight } from './foresight.ts';
-import { blockOf, type LedgerKeys, ledgerKeys, paidKey, referencesKey } from './keys.ts';
+import { blockOf, type LedgerKeys, ledgerKeys, paidKey } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
 import { beneficiaryHash } from './payouts/decide-move.ts';
-import { holderBeside, idsIn } from './payouts/duplicates.ts';
+import { holderBeside, readClaimants, readStanding } from './payouts/duplicates.ts';
 import { openPayouts, type Payouts } from './payouts/payouts.ts';
 import { type Approvals, openApprovals } from './people/approvals.ts';
 import { type Names, openNames } from './people/names.ts';
@@ -109,17 +109,17 @@ export function openLedger(
 
 /** Which payouts references stand for. */
 export interface References {
-  /** The payouts' ids by the references' hashes, in their order: several where nobody can tell which was the last. */
+  /** The payouts' ids by the references' hashes, in their order: several where nobody can tell which was the last, or people allowed one beside others. */
   holders(hashes: readonly string[]): Promise<(readonly string[])[]>;
   /** The payout with which another one shares its reference; '' for none. */
   beside(hash: string, payoutId: string): Promise<string>;
 }
 
 function openReferences(redis: Redis, { prefix }: LedgerKeys): References {
-  const claimants = (hash: string): Promise<string | null> => redis.hget(referencesKey(prefix, hash), hash);
+  const place = { redis, prefix };
   return {
-    holders: (hashes) => Promise.all(hashes.map(async (hash) => idsIn(await claimants(hash)))),
-    beside: async (hash, own) => (await holderBeside({ redis, prefix }, (await claimants(hash)) ?? '', own)).id,
+    holders: (hashes) => Promise.all(hashes.map((hash) => readStanding(place, hash))),
+    beside: async (hash, own) => (await holderBeside(place, await readClaimants(place, hash), own)).id,
   };
 }
 

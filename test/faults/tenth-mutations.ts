@@ -2,8 +2,32 @@ import { type Mutation, named, replaced } from './mutation.ts';
 
 const COMPARE = 'src/ledger/scripts/compare.ts';
 
-/** What the tenth attack found. */
+/** What the tenth and the eleventh attack found. */
 export const TENTH_MUTATIONS: readonly Mutation[] = [
+  {
+    guard: 'a reference keeps who had it before people allowed another row',
+    edits: replaced('src/ledger/scripts/duplicates.ts', "    holders[2] or '',\n", "    '',\n"),
+    caughtBy: named(
+      'test/runs/allowed-and-cancelled.test.ts',
+      'a row that people allow beside one that may have been paid does not give their reference free, once that one was paid',
+    ),
+  },
+  {
+    guard: 'a pause outlives the end of its run',
+    edits: replaced('src/ledger/scripts/commit.ts', "or redis.call('HGET', rk, 'pausedAtEnd')", 'or false'),
+    caughtBy: named(
+      'test/runs/paused-and-finished.test.ts',
+      'a run that people paused stays so when its last open row ends and one that was held is allowed',
+    ),
+  },
+  {
+    guard: 'a run with held rows waits for its time',
+    edits: replaced('src/runs/after/finish.ts', 'run.startAt !== null && run.counts.held > 0', 'false'),
+    caughtBy: named(
+      'test/runs/paused-and-finished.test.ts',
+      'a run that waits for its time, and of which all rows are held, is not paid before it when one is allowed',
+    ),
+  },
   {
     guard: 'a step of a history has the time that Redis told',
     edits: replaced('src/ledger/scripts/commit.ts', 'text(at - tonumber(ms))', 'text(math.max(0, at - tonumber(ms)))'),

@@ -14,7 +14,7 @@ import {
 } from '../../src/ledger/payouts/stored.ts';
 import { outcomeOf, type PayoutPlace, payoutId } from '../../src/payout.ts';
 import { noteClock } from './redis-clock.ts';
-import { claimantsOf, holderBeside } from './references.ts';
+import { claimantsOf, formerOf, holderBeside } from './references.ts';
 import { Entry, type RowState, type RunEntry, type Store, UNSENT } from './store.ts';
 
 /*
@@ -188,6 +188,13 @@ const OPS: Readonly<Record<string, (at: At, first: string, second: string) => Sa
     store.references.set(hash, [id]);
     return undefined;
   },
+  reftake({ store, id }, hash) {
+    const former = new Set([...claimantsOf(store, hash), ...formerOf(store, hash)]);
+    former.delete(id);
+    store.references.set(hash, [id]);
+    if (former.size > 0) store.formerly.set(hash, [...former]);
+    return undefined;
+  },
   refback({ store, id }, hash) {
     const found = claimantsOf(store, hash);
     if (!found.includes(id)) store.references.set(hash, [id, ...found]);
@@ -260,8 +267,10 @@ function reopen(
   run: RunEntry,
   { line, actor, reason }: { line: number; actor: string; reason: string },
 ): void {
-  run.state = halt === null ? 'paying' : 'paused';
-  if (halt !== null) run.pauseReason = 'everything was halted when a payout was allowed';
+  const { pausedAtEnd = null } = run.fields;
+  run.pauseReason = halt === null ? pausedAtEnd : 'everything was halted when a payout was allowed';
+  run.state = run.pauseReason === null ? 'paying' : 'paused';
+  delete run.fields['pausedAtEnd'];
   run.finishedAt = null;
   delete run.fields['deadQuotesFound'];
   live.add(run.id);

@@ -24,7 +24,7 @@ import {
 } from './head.ts';
 import { payoutOf, readPayout } from './read-payout.ts';
 import { forgetDirs, restoreRun, writeOff } from './recovery.ts';
-import { claimantsOf, holderBeside } from './references.ts';
+import { holderBeside, standingOf } from './references.ts';
 import { linesIn, moveRun, type RunMove, runOf } from './runs.ts';
 import type { SeasonHead } from './season.ts';
 import type { Setting } from './setting.ts';
@@ -166,7 +166,7 @@ function openPayouts(
 
 function openReferences({ ask }: Line): References {
   return {
-    holders: (hashes) => ask('references', (store) => hashes.map((hash) => claimantsOf(store, hash))),
+    holders: (hashes) => ask('references', (store) => hashes.map((hash) => standingOf(store, hash))),
     beside: (hash, own) => ask('reference', (store) => holderBeside(store, hash, own).id),
   };
 }

@@ -4,7 +4,7 @@ import { decideRecording, type RowRecord } from '../../src/ledger/runs/recording
 import type { RunClaim, RunMoveAnswer } from '../../src/ledger/runs/runs.ts';
 import { OUTCOMES, type Outcome, placeOfId, type Run, type RunState } from '../../src/payout.ts';
 import { commit } from './commit.ts';
-import { claimantsOf } from './references.ts';
+import { claimantsOf, formerOf } from './references.ts';
 import { blankRun, entryId, OPEN, type RowState, type RunEntry, type Store } from './store.ts';
 
 /* What the scripts do to runs and to what wants work, in memory. */
@@ -79,7 +79,7 @@ function claimFacts(
     return {
       record: store.entries.get(entryId(id, line))?.record,
       claimants: claimants.join(' '),
-      holders: claimants.map((holder) => earlierOf(store, holder)),
+      holders: [...claimants, ...formerOf(store, referenceHash ?? '')].map((holder) => earlierOf(store, holder)),
       period: '',
       samePeriodId: '',
       twin: undefined,
@@ -142,6 +142,8 @@ export function moveRun(store: Store, runId: string, { move, now }: { move: RunM
   }
   run.state = to;
   run.changes++;
+  if (to === 'finished' && run.pauseReason !== null) run.fields['pausedAtEnd'] = run.pauseReason;
+  else delete run.fields['pausedAtEnd'];
   run.pauseReason = to === 'paused' ? reason : null;
   if (to === 'paying') delete run.fields['lastOutcomes'];
   if (to === 'finished' || to === 'cancelled') {

@@ -115,6 +115,8 @@ export interface Store {
   readonly contents: Map<string, string>;
   /** Several payouts where nobody can tell which of them used the reference last. */
   readonly references: Map<string, readonly string[]>;
+  /** Those that had a reference before people allowed another one. */
+  readonly formerly: Map<string, readonly string[]>;
   /** Quotes to which the service said yes, and whose lines were not compared yet, and their payments. */
   readonly yes: Map<string, string>;
   readonly blocked: Set<string>;
@@ -162,6 +164,7 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     files: new Map(),
     contents: new Map(),
     references: new Map(),
+    formerly: new Map(),
     yes: new Map(),
     blocked: new Set(),
     writeOffs: new Map(),
@@ -193,6 +196,7 @@ export function copyStore(store: Store): Store {
     files: new Map(store.files),
     contents: new Map(store.contents),
     references: new Map(store.references),
+    formerly: new Map(store.formerly),
     yes: new Map(store.yes),
     blocked: new Set(store.blocked),
     writeOffs: new Map(store.writeOffs),

@@ -266,7 +266,7 @@ function isLetGo(record: StoredPayout, to: PayoutState): boolean {
 function letGo(record: StoredPayout, move: PayoutMove): Operation[] {
   const hash = record.values.get('rfh');
   const reopened: Operation = ['reopen', move.actor, move.reason];
-  return hash === undefined ? [reopened] : [['ref', hash], reopened];
+  return hash === undefined ? [reopened] : [['reftake', hash], reopened];
 }
 
 /** '1' for a payment that is unknown or was refused, '0' for one that was made; undefined for what tells of neither. */

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { FREE_STATES, placeOfId } from '../../payout.ts';
-import type { LedgerKeys } from '../keys.ts';
+import { type LedgerKeys, referencesKey } from '../keys.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
 import { READ_CLAIMS } from '../scripts/duplicates.ts';
 import { openReading, readText } from './reading.ts';
@@ -31,7 +31,7 @@ export interface Earlier {
 /** What the ledger knows of a row. */
 export interface RowFacts {
   readonly record: StoredPayout | undefined;
-  /** What its reference stands for, as it is stored, and these payouts. */
+  /** What its reference stands for, as it is stored; these payouts, and those that had it before people allowed another one. */
   readonly claimants: string;
   readonly holders: readonly Earlier[];
   /** The period in which a like payout would stand, and what stands in it. */
@@ -98,7 +98,15 @@ export function openClaimFacts(
     const [at, isOpen, state, doubted, purged, recorded, all, found] = reply;
     const texts = listOf(found).map(textsOf);
     const earlier = await readEarlier(
-      new Set(texts.flatMap(([, claimants, , same, before]) => [...idsIn(claimants), same || before]).filter(isId)),
+      new Set(
+        texts
+          .flatMap(([, claimants, , same, before, , , , former]) => [
+            ...idsIn(claimants),
+            ...idsIn(former),
+            same || before,
+          ])
+          .filter(isId),
+      ),
     );
     return {
       at: integerOf(at),
@@ -110,21 +118,23 @@ export function openClaimFacts(
         isRecorded: recorded === '1',
         hasAllRows: all === '1',
       },
-      rows: texts.map(([text = '', claimants = '', period = '', same = '', before = '', blocked, paid, gaveUp]) => {
-        const record = text === '' ? undefined : readText(text);
-        if (record instanceof Error) throw record;
-        return {
-          record,
-          claimants,
-          holders: idsIn(claimants).flatMap((id) => earlier.get(id) ?? []),
-          period,
-          samePeriodId: same,
-          twin: earlier.get(same || before),
-          isBlocked: blocked === '1',
-          wasPaid: paid === '1',
-          wasGivenUp: gaveUp === '1',
-        };
-      }),
+      rows: texts.map(
+        ([text = '', claimants = '', period = '', same = '', before = '', blocked, paid, gaveUp, former]) => {
+          const record = text === '' ? undefined : readText(text);
+          if (record instanceof Error) throw record;
+          return {
+            record,
+            claimants,
+            holders: [...idsIn(claimants), ...idsIn(former)].flatMap((id) => earlier.get(id) ?? []),
+            period,
+            samePeriodId: same,
+            twin: earlier.get(same || before),
+            isBlocked: blocked === '1',
+            wasPaid: paid === '1',
+            wasGivenUp: gaveUp === '1',
+          };
+        },
+      ),
     };
   };
 }
@@ -198,20 +208,48 @@ export function twinAgainst(
   return at - (twin.createdAt ?? 0) <= withinMs ? twin.id : undefined;
 }
 
-/** The payout with which another one shares its reference ('' for none): of several the first that has not come to nothing. */
+type Place = { readonly redis: Redis; readonly prefix: string };
+type Holder = { readonly id: string; readonly record: StoredPayout | undefined };
+
+/** What a reference stands for, as it is stored, and what had it before people allowed that one. */
+export async function readClaimants({ redis, prefix }: Place, hash: string): Promise<readonly [string, string]> {
+  const [claimants, former] = await redis.hmget(referencesKey(prefix, hash), hash, `${hash}+`);
+  return [claimants ?? '', former ?? ''];
+}
+
+/**
+ * The payout with which another one shares its reference ('' for none): of several the first that has not come to nothing; only where
+ * all of these did, one that had it before.
+ */
 export async function holderBeside(
-  { redis, prefix }: { redis: Redis; prefix: string },
-  claimants: string,
+  place: Place,
+  [claimants, former]: readonly [string, string],
   own: string,
-): Promise<{ id: string; record: StoredPayout | undefined; isOneOfSeveral: boolean }> {
-  const ids = idsIn(claimants).filter((id) => id !== own);
-  const { records } = ids.length === 0 ? { records: [] } : await openReading(redis, prefix)(ids.map(placeOfId));
-  const others = ids.map((id, index) => {
+): Promise<Holder & { readonly isOneOfSeveral: boolean }> {
+  const others = (await readHolders(place, claimants)).filter(({ id }) => id !== own);
+  const open = standing(others);
+  const before = open.length > 0 ? [] : standing(await readHolders(place, former)).filter(({ id }) => id !== own);
+  const { id = '', record } = open[0] ?? before[0] ?? others[0] ?? {};
+  return { id, record, isOneOfSeveral: open.length > 1 };
+}
+
+/** The payouts for which a reference stands, and those that had it before, if they have not come to nothing. */
+export async function readStanding(place: Place, hash: string): Promise<string[]> {
+  const [claimants, former] = await readClaimants(place, hash);
+  return [...idsIn(claimants), ...standing(await readHolders(place, former)).map(({ id }) => id)];
+}
+
+async function readHolders({ redis, prefix }: Place, claimants: string): Promise<Holder[]> {
+  const ids = idsIn(claimants);
+  if (ids.length === 0) return [];
+  const { records } = await openReading(redis, prefix)(ids.map(placeOfId));
+  return ids.map((id, index) => {
     const record = records[index];
     if (record instanceof Error) throw record;
     return { id, record };
   });
-  const open = others.filter(({ record }) => !cameToNothing(record));
-  const { id = '', record } = open[0] ?? others[0] ?? {};
-  return { id, record, isOneOfSeveral: open.length > 1 };
+}
+
+function standing(holders: readonly Holder[]): Holder[] {
+  return holders.filter(({ record }) => !cameToNothing(record));
 }

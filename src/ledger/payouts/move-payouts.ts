@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 import { payoutId, placeOfId } from '../../payout.ts';
-import { blockOf, ledgerKeys, referencesKey } from '../keys.ts';
+import { blockOf, ledgerKeys } from '../keys.ts';
 import { LedgerFault } from '../script.ts';
 import type { MoveAnswer, PayoutMove } from './acts.ts';
 import type { ChangeAnswer } from './commit.ts';
 import { type Change, decideMove, type ReferenceHolder } from './decide-move.ts';
-import { holderBeside } from './duplicates.ts';
+import { holderBeside, readClaimants } from './duplicates.ts';
 import type { KnownRecords } from './known-records.ts';
 import type { StoredPayout } from './stored.ts';
 
@@ -126,8 +126,9 @@ async function holderFor(
 ): Promise<ReferenceHolder | undefined> {
   const hash = record?.values.get('rfh');
   if (move.sawHolder === undefined || hash === undefined) return undefined;
-  const claimants = (await redis.hget(referencesKey(prefix, hash), hash)) ?? '';
-  const { id, record: other, isOneOfSeveral } = await holderBeside({ redis, prefix }, claimants, payoutId(move));
+  const claims = await readClaimants({ redis, prefix }, hash);
+  const [claimants] = claims;
+  const { id, record: other, isOneOfSeveral } = await holderBeside({ redis, prefix }, claims, payoutId(move));
   if (id === '') return { claimants, isOneOfSeveral, id, block: 0, line: 0, record: undefined };
   const { line } = placeOfId(id);
   return { claimants, isOneOfSeveral, id, block: blockOf(line), line, record: other };

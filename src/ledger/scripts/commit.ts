@@ -1,6 +1,9 @@
 import { STATE_LETTERS } from '../payouts/stored.ts';
 import { LUA_COUNTED, LUA_PRELUDE, LUA_SUMS } from './prelude.ts';
 
+/** Payouts that had a reference before people allowed another one: the last ones. */
+const FORMER_MAX = 64;
+
 const states = Object.entries(STATE_LETTERS).map(([state, letter]) => `${letter} = '${state}'`);
 
 /**
@@ -155,6 +158,17 @@ local OPS = {
   dead = { 1, function(item, id) redis.call('RPUSH', deadKey(item.run), item.line .. ' ' .. id) end },
   counter = { 0, function(item) item.number = redis.call('HINCRBY', HEAD, 'armings', 1) end },
   ref = { 1, function(item, hash) redis.call('HSET', referencesKey(hash), hash, item.id) end },
+  -- People gave a payout the reference. Those that had it are kept: one that was paid counts again once this one comes to nothing.
+  reftake = { 1, function(item, hash)
+    local rk, former, seen = referencesKey(hash), {}, { [item.id] = true }
+    local had = redis.call('HMGET', rk, hash, hash .. '+')
+    for holder in string.gmatch((had[1] or '') .. ' ' .. (had[2] or ''), '%S+') do
+      if not seen[holder] and #former < ${FORMER_MAX} then former[#former + 1] = holder end
+      seen[holder] = true
+    end
+    redis.call('HSET', rk, hash, item.id)
+    if #former > 0 then redis.call('HSET', rk, hash .. '+', table.concat(former, ' ')) end
+  end },
   -- A payout that was found after all has its reference again, beside whoever was given it meanwhile.
   refback = { 1, function(item, hash)
     local found = redis.call('HGET', referencesKey(hash), hash) or ''
@@ -192,11 +206,12 @@ local OPS = {
   reopen = { 2, function(item, actor, reason)
     local rk = runKey(item.run)
     if runState(item.run) ~= 'finished' then return end
-    local isHalted = redis.call('HEXISTS', HEAD, 'halt') == 1
-    local to = isHalted and 'paused' or 'paying'
+    local pauseReason = redis.call('HEXISTS', HEAD, 'halt') == 1 and 'everything was halted when a payout was allowed'
+      or redis.call('HGET', rk, 'pausedAtEnd')
+    local to = pauseReason and 'paused' or 'paying'
     redis.call('HSET', rk, 'state', to)
-    redis.call('HDEL', rk, 'finishedAt', 'deadQuotesFound')
-    if isHalted then redis.call('HSET', rk, 'pauseReason', 'everything was halted when a payout was allowed') end
+    redis.call('HDEL', rk, 'finishedAt', 'deadQuotesFound', 'pausedAtEnd')
+    if pauseReason then redis.call('HSET', rk, 'pauseReason', pauseReason) end
     redis.call('SADD', LIVE, item.run)
     redis.call('XADD', eventsKey(item.run), '*', 'event', to, 'actor', actor,
       'reason', 'row ' .. item.line .. ' was allowed: ' .. reason)

@@ -9,7 +9,8 @@ import { LUA_PRELUDE } from './prelude.ts';
  *         common with it, ms within which it is one, beneficiary; each may be ''
  * Returns [time, 1 in an open season | 0, state of the run, whether it is doubted, purged, recorded to its last line, and has all of its
  *         rows ('1' or ''), rows]: of each row [record, payouts that have the reference, with blanks between them, period, payout
- *         that is like it in this period, and in the one before, '1' for a blocked beneficiary, for one to whom something was paid, for a row that was given up]; '' for none.
+ *         that is like it in this period, and in the one before, '1' for a blocked beneficiary, for one to whom something was paid, for a row that was given up, payouts that
+ *         had the reference before people allowed another one]; '' for none.
  */
 export const READ_CLAIMS = `${LUA_PRELUDE}
 local run, at = ARGV[1], now()
@@ -38,7 +39,7 @@ end
 local rows = {}
 for i = 2, #ARGV, 5 do
   local line, reference, likely, ms, beneficiary = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
-  local holder = reference ~= '' and redis.call('HGET', referencesKey(reference), reference)
+  local holders = reference ~= '' and redis.call('HMGET', referencesKey(reference), reference, reference .. '+') or {}
   local period, same, before = '', false, false
   if likely ~= '' then
     period = math.floor(at / tonumber(ms))
@@ -47,11 +48,12 @@ for i = 2, #ARGV, 5 do
     period = text(period)
   end
   rows[#rows + 1] = {
-    run ~= '' and redis.call('HGET', rowsKey(run, math.floor(tonumber(line) / 100)), line) or '', holder or '', period,
+    run ~= '' and redis.call('HGET', rowsKey(run, math.floor(tonumber(line) / 100)), line) or '', holders[1] or '', period,
     same or '', before or '',
     flag(beneficiary ~= '' and hasBlocked and redis.call('HEXISTS', BLOCKED, beneficiary) == 1),
     flag(beneficiary ~= '' and wasPaid(beneficiary)),
     flag(run ~= '' and isGivenUp(line)),
+    holders[2] or '',
   }
 end
 local f = run ~= '' and redis.call('HMGET', runKey(run), 'state', 'doubted', 'purgedAt', 'lastLine') or {}

@@ -48,13 +48,15 @@ end
 
 -- The reference stands for the payout no more.
 local function giveFree(hash, id)
-  local others, found = {}, redis.call('HGET', referencesKey(hash), hash) or ''
-  for holder in string.gmatch(found, '%S+') do
-    if holder ~= id then others[#others + 1] = holder end
+  for _, field in ipairs({ hash, hash .. '+' }) do
+    local others, found = {}, redis.call('HGET', referencesKey(hash), field) or ''
+    for holder in string.gmatch(found, '%S+') do
+      if holder ~= id then others[#others + 1] = holder end
+    end
+    local left = table.concat(others, ' ')
+    if left == '' then redis.call('HDEL', referencesKey(hash), field)
+    elseif left ~= found then redis.call('HSET', referencesKey(hash), field, left) end
   end
-  local left = table.concat(others, ' ')
-  if left == '' then redis.call('HDEL', referencesKey(hash), hash)
-  elseif left ~= found then redis.call('HSET', referencesKey(hash), hash, left) end
 end
 
 -- A host that was lost since, or is not back yet, may have paid anew what was free.

@@ -202,7 +202,10 @@ local at = text(noteClock(now()))
 redis.call('HSET', rk, 'state', to)
 if ARGV[9] == '1' then redis.call('HSET', rk, 'takenOver', '1') end
 redis.call('HINCRBY', rk, 'changes', 1)
-redis.call('HDEL', rk, 'pauseReason')
+local pauseReason = from == 'paused' and redis.call('HGET', rk, 'pauseReason')
+redis.call('HDEL', rk, 'pauseReason', 'pausedAtEnd')
+-- Where people allow a row of it later, it is paused as before.
+if to == 'finished' and pauseReason then redis.call('HSET', rk, 'pausedAtEnd', pauseReason) end
 if not waits and to ~= 'awaiting-approval' then redis.call('HDEL', rk, 'startAt', 'startReason') end
 if to == 'paused' then redis.call('HSET', rk, 'pauseReason', reason) end
 if to == 'paying' then redis.call('HDEL', rk, 'lastOutcomes') end
