@@ -5,10 +5,10 @@ import { FILE, fileOf, useHandIns } from './hand-in-desk.ts';
 import { armPayout, movePayout, payoutAt } from './recorded-run.ts';
 
 const desk = useHandIns();
+const openPay = (): Promise<never> => Promise.reject(new Error('nothing was sent'));
 
 async function byTwo(place: { runId: string; line: number }): Promise<void> {
   const { ledger } = desk.app;
-  const openPay = (): Promise<never> => Promise.reject(new Error('nothing was sent'));
   for (const by of ['anna', 'bob']) {
     const asked = { decision: 'allow', paymentId: '', by, reason: 'another invoice', caveats: 'read' } as const;
     await decidePayout({ ledger, wake: async () => {}, openPay }, await payoutAt(ledger, place), asked);

@@ -7,6 +7,7 @@ import { FILE, useHandIns } from './hand-in-desk.ts';
 import { armPayout, movePayout, payoutAt } from './recorded-run.ts';
 
 const desk = useHandIns();
+const openPay = (): Promise<never> => Promise.reject(new Error('nothing was sent'));
 const SECOND = payoutFile([
   ['S-0', '10.50'],
   ['T-1', '1.00'],
@@ -14,7 +15,6 @@ const SECOND = payoutFile([
 
 async function allow(place: { runId: string; line: number }): Promise<void> {
   const { ledger } = desk.app;
-  const openPay = (): Promise<never> => Promise.reject(new Error('nothing was sent'));
   for (const by of ['anna', 'bob']) {
     const asked = { decision: 'allow', paymentId: '', by, reason: 'another invoice', caveats: 'read' } as const;
     await decidePayout({ ledger, wake: async () => {}, openPay }, await payoutAt(ledger, place), asked);

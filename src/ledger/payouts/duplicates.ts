@@ -144,7 +144,7 @@ function timeOf(text: string | null): number | undefined {
 }
 
 /** The payouts that a reference stands for: several where nobody can tell which of them used it last. */
-export function idsIn(claimants: string | null | undefined): readonly string[] {
+function idsIn(claimants: string | null | undefined): readonly string[] {
   return (claimants ?? '').split(' ').filter((id) => id !== '');
 }
 
