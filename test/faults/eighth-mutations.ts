@@ -88,7 +88,11 @@ export const EIGHTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a stop that comes before its run is noted',
-    edits: replaced('src/runs/safety/missed-decisions.ts', 'await ledger.recovery.stopAhead(target, action)', '{}'),
+    edits: replaced(
+      'src/runs/safety/missed-decisions.ts',
+      'await ledger.recovery.stopAhead(target, action)',
+      'undefined',
+    ),
     caughtBy: named(
       STOP_TESTS,
       'a row that people cancelled after the copy is given up where the office alone knows so and compares first',

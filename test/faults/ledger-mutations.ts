@@ -233,7 +233,7 @@ const PEOPLE: readonly Mutation[] = [
     edits: replaced(MISSED, 'if (!isListFault && !(error instanceof Refusal)) throw error;', 'throw error;'),
     caughtBy: named(
       MISSED_TESTS,
-      `${FORGOT} does the others again where a run in the copy waits for approval, and so cannot be paused`,
+      `${FORGOT} does the others again where a run in the copy is over, and so cannot be paused`,
     ),
   },
   {

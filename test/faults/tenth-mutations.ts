@@ -6,7 +6,11 @@ const COMPARE = 'src/ledger/scripts/compare.ts';
 export const TENTH_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a reference keeps who had it before people allowed another row',
-    edits: replaced('src/ledger/scripts/duplicates.ts', "    holders[2] or '',\n", "    '',\n"),
+    edits: replaced(
+      'src/ledger/scripts/duplicates.ts',
+      "(holders[1] or '') .. ' ' .. (holders[2] or '')",
+      "(holders[1] or '')",
+    ),
     caughtBy: named(
       'test/runs/allowed-and-cancelled.test.ts',
       'a row that people allow beside one that may have been paid does not give their reference free, once that one was paid',

@@ -82,6 +82,17 @@ describe('a Redis that forgot what people decided', () => {
     expect((await ledger.state.read()).halt).toBeNull();
   });
 
+  test('does the others again where a run in the copy is over, and so cannot be paused', async () => {
+    await cancelRun({ ledger, wake: async () => {} }, runId, ANNA);
+    await forgotten(async () => {
+      await ledger.audit.append({ actor: 'anna', action: 'run.paused', target: runId, details: {} });
+      await blockBeneficiary({ ledger }, BENEFICIARY, ANNA);
+    });
+    expect(await redo()).toBe(true);
+    expect(await stateOf()).toBe('cancelled');
+    expect((await ledger.approvals.blocked()).map(({ identityId }) => identityId)).toEqual([BENEFICIARY]);
+  });
+
   test('is halted with what is missing, and blocks and cancels are done again', async () => {
     await forgotten(async () => {
       await blockBeneficiary({ ledger }, BENEFICIARY, ANNA);

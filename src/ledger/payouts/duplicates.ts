@@ -98,15 +98,7 @@ export function openClaimFacts(
     const [at, isOpen, state, doubted, purged, recorded, all, found] = reply;
     const texts = listOf(found).map(textsOf);
     const earlier = await readEarlier(
-      new Set(
-        texts
-          .flatMap(([, claimants, , same, before, , , , former]) => [
-            ...idsIn(claimants),
-            ...idsIn(former),
-            same || before,
-          ])
-          .filter(isId),
-      ),
+      new Set(texts.flatMap(([, , , same, before, , , , whose]) => [...idsIn(whose), same || before]).filter(isId)),
     );
     return {
       at: integerOf(at),
@@ -119,13 +111,13 @@ export function openClaimFacts(
         hasAllRows: all === '1',
       },
       rows: texts.map(
-        ([text = '', claimants = '', period = '', same = '', before = '', blocked, paid, gaveUp, former]) => {
+        ([text = '', claimants = '', period = '', same = '', before = '', blocked, paid, gaveUp, whose]) => {
           const record = text === '' ? undefined : readText(text);
           if (record instanceof Error) throw record;
           return {
             record,
             claimants,
-            holders: [...idsIn(claimants), ...idsIn(former)].flatMap((id) => earlier.get(id) ?? []),
+            holders: idsIn(whose).flatMap((id) => earlier.get(id) ?? []),
             period,
             samePeriodId: same,
             twin: earlier.get(same || before),

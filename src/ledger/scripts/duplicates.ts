@@ -10,7 +10,7 @@ import { LUA_PRELUDE } from './prelude.ts';
  * Returns [time, 1 in an open season | 0, state of the run, whether it is doubted, purged, recorded to its last line, and has all of its
  *         rows ('1' or ''), rows]: of each row [record, payouts that have the reference, with blanks between them, period, payout
  *         that is like it in this period, and in the one before, '1' for a blocked beneficiary, for one to whom something was paid, for a row that was given up, payouts that
- *         had the reference before people allowed another one]; '' for none.
+ *         have the reference, and those that had it before people allowed another one]; '' for none.
  */
 export const READ_CLAIMS = `${LUA_PRELUDE}
 local run, at = ARGV[1], now()
@@ -53,7 +53,7 @@ for i = 2, #ARGV, 5 do
     flag(beneficiary ~= '' and hasBlocked and redis.call('HEXISTS', BLOCKED, beneficiary) == 1),
     flag(beneficiary ~= '' and wasPaid(beneficiary)),
     flag(run ~= '' and isGivenUp(line)),
-    holders[2] or '',
+    (holders[1] or '') .. ' ' .. (holders[2] or ''),
   }
 end
 local f = run ~= '' and redis.call('HMGET', runKey(run), 'state', 'doubted', 'purgedAt', 'lastLine') or {}
