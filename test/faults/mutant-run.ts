@@ -122,6 +122,7 @@ function readReport(output: string, said: string): JsonReport {
 /** Tests in which processes of payrun's own run what is compiled: rows of the matrix, and what hands a file in, which a reader reads. */
 const COMPILED = [
   'test/faults/',
+  'test/runs/allowed-and-',
   'test/runs/cancelled-rows',
   'test/runs/found-',
   'test/runs/key-of-a-stub',
