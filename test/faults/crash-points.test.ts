@@ -15,7 +15,8 @@ import { faultRow } from './row.ts';
 const ROWS = 12;
 /** Long enough that no quote ends under way on a busy machine: each that is armed is counted. */
 const LONG_QUOTES = { quoteLifeMs: 5000 };
-const ALONE = { PAYRUN_CONCURRENCY: '1' };
+/** One payout at a time: while one is recorded, the next one would be armed. */
+const ALONE = { PAYRUN_CONCURRENCY: '1', PAYRUN_RATE: '2' };
 
 interface Point {
   readonly id: string;
