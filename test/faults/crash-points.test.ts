@@ -15,7 +15,7 @@ import { faultRow } from './row.ts';
 const ROWS = 12;
 /** Long enough that no quote ends under way on a busy machine: each that is armed is counted. */
 const LONG_QUOTES = { quoteLifeMs: 5000 };
-/** One payout at a time: while one is recorded, the next one would be armed. */
+/** One payout at a time: while one is recorded, the next one would be armed. The first quotes are struck where none is under way yet. */
 const ALONE = { PAYRUN_CONCURRENCY: '1', PAYRUN_RATE: '2' };
 
 interface Point {
@@ -38,8 +38,8 @@ const LEFT_ARMED = { ...NOTHING_LEFT, armed: 1, armedAgain: 1 } as const;
 const MAYBE_SENT = { ...LEFT_ARMED, openLines: 1 } as const;
 
 const POINTS: readonly Point[] = [
-  { id: 'C1', words: 'before it asks for a quote', strike: at('C1'), ...NOTHING_LEFT },
-  { id: 'C2', words: 'with a quote that is not saved', strike: at('C2'), ...NOTHING_LEFT, orphans: 1 },
+  { id: 'C1', words: 'before it asks for a quote', strike: at('C1', 1), ...NOTHING_LEFT },
+  { id: 'C2', words: 'with a quote that is not saved', strike: at('C2', 1), ...NOTHING_LEFT, orphans: 1 },
   { id: 'C3', words: 'with a quote, before it arms', strike: at('C3'), ...NOTHING_LEFT, orphans: 1 },
   { id: 'C4', words: 'when it has armed, before the intent line', strike: at('C4'), ...LEFT_ARMED },
   { id: 'C5', words: 'with half of the intent line written', strike: inTheLog('write'), ...LEFT_ARMED },
