@@ -12,9 +12,9 @@ import { foldedName } from '../access/same-person.ts';
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
  *   submitted-as:<key>    string   the run that a hand-in under this key came to, for a month
  *   submission:<hash>     string   SHA-256 of what was handed in, by the hash of a person and the name of their handing in
- *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last; several with blanks between.
- *                                  With `+` behind the hash: those that had it before people allowed that one
- *                                  them where nobody can tell which was the last
+ *   references:<bucket>   hash     hash of a folded reference -> `run id`-`line` that used it last; several with blanks between
+ *                                  them where nobody can tell which was the last. With `+` behind the hash: those that had it
+ *                                  before people allowed that one
  *   likely:<time>:<bucket>  hash   hash of beneficiary, amount and currency -> `run id`-`line` that had them last, for a while
  *   quotes:<bucket>       hash     quote id -> `run id`-`line` that armed it, or `-` when that was never sent
  *   known-payments:<credentials>  list  latest payments that were made under them, as their fingerprint

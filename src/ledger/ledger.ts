@@ -109,7 +109,10 @@ export function openLedger(
 
 /** Which payouts references stand for. */
 export interface References {
-  /** The payouts' ids by the references' hashes, in their order: several where nobody can tell which was the last, or people allowed one beside others. */
+  /**
+   * The payouts' ids by the references' hashes, in their order: several where nobody can tell which was the last, or where people
+   * allowed one beside others that have not come to nothing.
+   */
   holders(hashes: readonly string[]): Promise<(readonly string[])[]>;
   /** The payout with which another one shares its reference; '' for none. */
   beside(hash: string, payoutId: string): Promise<string>;

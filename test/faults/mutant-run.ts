@@ -128,7 +128,7 @@ const COMPILED = [
   'test/runs/key-of-a-stub',
   'test/runs/late-quote-reference',
   'test/runs/frozen-approval',
-  'test/runs/paused-and-',
+  'test/runs/paused-',
   'test/runs/stages',
   'test/runs/start-clock',
   'test/runs/stops-',

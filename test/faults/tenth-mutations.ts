@@ -17,18 +17,11 @@ export const TENTH_MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    guard: 'a pause outlives the end of its run',
-    edits: replaced('src/ledger/scripts/commit.ts', "or redis.call('HGET', rk, 'pausedAtEnd')", 'or false'),
+    guard: 'a paused run is not over while rows of it are held',
+    edits: replaced('src/ledger/scripts/runs.ts', "from == 'paused' and held > 0", 'false'),
     caughtBy: named(
-      'test/runs/paused-and-finished.test.ts',
+      'test/runs/paused-with-held-rows.test.ts',
       'a run that people paused stays so when its last open row ends and one that was held is allowed',
-    ),
-  },
-  {
-    guard: 'a run with held rows waits for its time',
-    edits: replaced('src/runs/after/finish.ts', 'run.startAt !== null && run.counts.held > 0', 'false'),
-    caughtBy: named(
-      'test/runs/paused-and-finished.test.ts',
       'a run that waits for its time, and of which all rows are held, is not paid before it when one is allowed',
     ),
   },

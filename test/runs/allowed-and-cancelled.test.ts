@@ -1,19 +1,9 @@
 import { expect, test } from 'vitest';
-import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { FILE, fileOf, useHandIns } from './hand-in-desk.ts';
 import { armPayout, movePayout, payoutAt } from './recorded-run.ts';
 
 const desk = useHandIns();
-const openPay = (): Promise<never> => Promise.reject(new Error('nothing was sent'));
-
-async function byTwo(place: { runId: string; line: number }): Promise<void> {
-  const { ledger } = desk.app;
-  for (const by of ['anna', 'bob']) {
-    const asked = { decision: 'allow', paymentId: '', by, reason: 'another invoice', caveats: 'read' } as const;
-    await decidePayout({ ledger, wake: async () => {}, openPay }, await payoutAt(ledger, place), asked);
-  }
-}
 
 const THIRD = payoutFile([
   ['S-0', '10.50'],
@@ -31,7 +21,7 @@ test.each(['cancelled before it is sent', 'rejected at its quote'])(
     const { id: second } = await desk.submit(fileOf(1), { name: 'second.csv' });
     const place = { runId: second, line: 2 };
     expect(await payoutAt(ledger, place)).toMatchObject({ state: 'held', reasonCode: 'E_DUP_HISTORY' });
-    await byTwo(place);
+    await desk.allow(place);
     expect((await payoutAt(ledger, place)).state).toBe('ready');
     if (end.startsWith('cancelled')) await desk.cancelRow(ledger, second, 'S-0');
     else await movePayout(ledger, place, 'rejected');
@@ -52,7 +42,7 @@ test('a row that people allow beside one that may have been paid does not give t
   await movePayout(ledger, before, 'unknown');
 
   const { id: second } = await desk.submit(fileOf(1), { name: 'second.csv' });
-  await byTwo({ runId: second, line: 2 });
+  await desk.allow({ runId: second, line: 2 });
   await movePayout(ledger, before, 'accepted', 'completed');
   await desk.cancelRow(ledger, second, 'S-0');
 

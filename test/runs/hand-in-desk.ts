@@ -8,14 +8,16 @@ import { readConfig } from '../../src/config/config.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { silentLog } from '../../src/log.ts';
 import { noCrash } from '../../src/pay/crash-point.ts';
-import type { Run } from '../../src/payout.ts';
+import type { PayoutPlace, Run } from '../../src/payout.ts';
 import { cancelPayout, findPayout } from '../../src/runs/decide/control.ts';
+import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { type Submission, submitRun } from '../../src/runs/hand-in/submit.ts';
 import { redoMissedDecisions } from '../../src/runs/safety/missed-decisions.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { copyLedger } from '../ledger/test-ledger.ts';
 import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { openTestApp } from './opened-app.ts';
+import { payoutAt } from './recorded-run.ts';
 
 export const DAY_MS = 86_400_000;
 
@@ -32,6 +34,8 @@ export function reversed(text: string): string {
   return [head, ...lines.toReversed(), ''].join('\n');
 }
 
+const openPay = (): Promise<never> => Promise.reject(new Error('nothing is looked up'));
+
 type Given = Partial<Omit<Submission, 'path'>> & { readonly deps?: App; readonly name?: string };
 
 /** A worker's app on a ledger whose Redis can go back to a copy, and what people hand in and decide there and on other hosts. */
@@ -46,6 +50,8 @@ export interface HandInDesk {
   submit(text: string, given?: Given): Promise<Run>;
   /** Anna cancels the row with this reference, on the host of this ledger. */
   cancelRow(ledger: Ledger, runId: string, reference: string): Promise<void>;
+  /** Two people allow a held row of this app's ledger, and nothing is looked up for that. */
+  allow(place: PayoutPlace): Promise<void>;
   runs(): Promise<readonly Run[]>;
 }
 
@@ -107,6 +113,13 @@ export function useHandIns(): HandInDesk {
       const payout = await findPayout(ledger, runId, reference);
       if (payout === undefined) throw new Error(`no ${reference}`);
       await cancelPayout({ ledger, wake: async () => {} }, payout, { actor: 'anna', reason: 'wrong invoice' });
+    },
+    async allow(place) {
+      const deps = { ledger: app.ledger, wake: async () => {}, openPay };
+      for (const by of ['anna', 'bob']) {
+        const asked = { decision: 'allow', paymentId: '', by, reason: 'another invoice', caveats: 'read' } as const;
+        await decidePayout(deps, await payoutAt(app.ledger, place), asked);
+      }
     },
     async runs() {
       const runs = await Promise.all((await app.ledger.runs.list()).map((id) => app.ledger.runs.read(id)));

@@ -267,10 +267,8 @@ function reopen(
   run: RunEntry,
   { line, actor, reason }: { line: number; actor: string; reason: string },
 ): void {
-  const { pausedAtEnd = null } = run.fields;
-  run.pauseReason = halt === null ? pausedAtEnd : 'everything was halted when a payout was allowed';
-  run.state = run.pauseReason === null ? 'paying' : 'paused';
-  delete run.fields['pausedAtEnd'];
+  run.state = halt === null ? 'paying' : 'paused';
+  if (halt !== null) run.pauseReason = 'everything was halted when a payout was allowed';
   run.finishedAt = null;
   delete run.fields['deadQuotesFound'];
   live.add(run.id);

@@ -142,8 +142,6 @@ export function moveRun(store: Store, runId: string, { move, now }: { move: RunM
   }
   run.state = to;
   run.changes++;
-  if (to === 'finished' && run.pauseReason !== null) run.fields['pausedAtEnd'] = run.pauseReason;
-  else delete run.fields['pausedAtEnd'];
   run.pauseReason = to === 'paused' ? reason : null;
   if (to === 'paying') delete run.fields['lastOutcomes'];
   if (to === 'finished' || to === 'cancelled') {
@@ -165,7 +163,8 @@ function refusalOf(store: Store, run: RunEntry, to: RunState): RunMoveAnswer['re
   if (to !== 'finished') return undefined;
   if (store.season !== store.server) return 'season';
   if (OPEN.some((open) => run.counts[open] > 0)) return 'open';
-  return hasAllRows(run) ? undefined : 'incomplete';
+  if (!hasAllRows(run)) return 'incomplete';
+  return run.state === 'paused' && run.counts.held > 0 ? 'open' : undefined;
 }
 
 export function runOf(entry: RunEntry): Run {

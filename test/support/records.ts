@@ -67,12 +67,12 @@ export async function dueOf(place: RecordPlace): Promise<number | null> {
   return typeof due === 'number' && due > 0 ? due : null;
 }
 
-/** Makes a step of the history as if it had been made longer ago; the others stay. */
+/** Makes the steps of the history up to this one as if they had been made longer ago; later ones stay. */
 export async function ageStep(place: RecordPlace, { step, ms }: { step: number; ms: number }): Promise<void> {
   const stored = await readStored(place);
   if (stored === undefined) throw new Error(`no record of line ${place.line}`);
   const history = stored.history.map(([letter, at, ...rest], index): StoredPayout['history'][number] => {
-    const moved = index === step ? at - ms : index === step + 1 ? at + ms : at;
+    const moved = index === 0 ? at - ms : index === step + 1 ? at + ms : at;
     return [letter, moved, ...rest];
   });
   await writeStored(place, { ...stored, history });

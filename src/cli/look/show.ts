@@ -83,9 +83,6 @@ function describeStory(story: Story): string {
 function decisionsText({ clock, config }: App, row: Payout | RefusedRow): string[] {
   if (isRefused(row) || row.state !== 'held') return [];
   const rules = { now: clock.now(), quoteGraceMs: config.quoteGraceMs };
-  const choices = choicesOf(row, rules).map(({ decision, whyNot }) => [
-    decision,
-    whyNot ?? 'two people may decide this now',
-  ]);
-  return [columns([['decision', 'may it be taken?'], ...choices])];
+  const choices = choicesOf(row, rules).map(({ decision, whyNot }) => [decision, whyNot ?? 'yes, by two people']);
+  return [columns([['decision', 'is it possible now?'], ...choices])];
 }

@@ -206,12 +206,11 @@ local OPS = {
   reopen = { 2, function(item, actor, reason)
     local rk = runKey(item.run)
     if runState(item.run) ~= 'finished' then return end
-    local pauseReason = redis.call('HEXISTS', HEAD, 'halt') == 1 and 'everything was halted when a payout was allowed'
-      or redis.call('HGET', rk, 'pausedAtEnd')
-    local to = pauseReason and 'paused' or 'paying'
+    local isHalted = redis.call('HEXISTS', HEAD, 'halt') == 1
+    local to = isHalted and 'paused' or 'paying'
     redis.call('HSET', rk, 'state', to)
-    redis.call('HDEL', rk, 'finishedAt', 'deadQuotesFound', 'pausedAtEnd')
-    if pauseReason then redis.call('HSET', rk, 'pauseReason', pauseReason) end
+    redis.call('HDEL', rk, 'finishedAt', 'deadQuotesFound')
+    if isHalted then redis.call('HSET', rk, 'pauseReason', 'everything was halted when a payout was allowed') end
     redis.call('SADD', LIVE, item.run)
     redis.call('XADD', eventsKey(item.run), '*', 'event', to, 'actor', actor,
       'reason', 'row ' .. item.line .. ' was allowed: ' .. reason)

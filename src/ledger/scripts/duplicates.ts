@@ -9,8 +9,8 @@ import { LUA_PRELUDE } from './prelude.ts';
  *         common with it, ms within which it is one, beneficiary; each may be ''
  * Returns [time, 1 in an open season | 0, state of the run, whether it is doubted, purged, recorded to its last line, and has all of its
  *         rows ('1' or ''), rows]: of each row [record, payouts that have the reference, with blanks between them, period, payout
- *         that is like it in this period, and in the one before, '1' for a blocked beneficiary, for one to whom something was paid, for a row that was given up, payouts that
- *         have the reference, and those that had it before people allowed another one]; '' for none.
+ *         that is like it in this period, and in the one before, '1' for a blocked beneficiary, for one to whom something was paid, for a row
+ *         that was given up, payouts that have the reference or had it before people allowed another one]; '' for none.
  */
 export const READ_CLAIMS = `${LUA_PRELUDE}
 local run, at = ARGV[1], now()

@@ -197,15 +197,15 @@ if to == 'finished' then
     if tonumber(redis.call('HGET', rk, 'n:' .. state) or '0') > 0 then return { 'open', from } end
   end
   if not hasAllRows(run) then return { 'incomplete', from } end
+  -- What people allow goes on once the run does: it is resumed, or its time comes.
+  local held = tonumber(redis.call('HGET', rk, 'n:held') or '0')
+  if from == 'paused' and held > 0 then return { 'open', from } end
 end
 local at = text(noteClock(now()))
 redis.call('HSET', rk, 'state', to)
 if ARGV[9] == '1' then redis.call('HSET', rk, 'takenOver', '1') end
 redis.call('HINCRBY', rk, 'changes', 1)
-local pauseReason = from == 'paused' and redis.call('HGET', rk, 'pauseReason')
-redis.call('HDEL', rk, 'pauseReason', 'pausedAtEnd')
--- Where people allow a row of it later, it is paused as before.
-if to == 'finished' and pauseReason then redis.call('HSET', rk, 'pausedAtEnd', pauseReason) end
+redis.call('HDEL', rk, 'pauseReason')
 if not waits and to ~= 'awaiting-approval' then redis.call('HDEL', rk, 'startAt', 'startReason') end
 if to == 'paused' then redis.call('HSET', rk, 'pauseReason', reason) end
 if to == 'paying' then redis.call('HDEL', rk, 'lastOutcomes') end

@@ -17,8 +17,7 @@ export interface HeadFacts {
   readonly releaseSeal: string;
   /** Safety settings that somebody proposes, and the seal of it; null for none. */
   readonly proposedSafety: { readonly safety: string; readonly by: string; readonly seal: string } | null;
-  /** Who proposes to write a data directory off, by its id; on these two people have not agreed yet. Nobody looked at the seals. */
-  readonly proposedWriteOffs: ReadonlyMap<string, string>;
+  readonly writeOffs: readonly SaidOnWriteOff[];
   readonly armings: number;
   readonly refusedMoves: number;
   readonly disproved: readonly string[];
@@ -36,7 +35,7 @@ export function headFactsOf(fields: Record<string, string>): HeadFacts {
     releaseBy: fields['releaseBy'] ?? null,
     releaseSeal: fields['releaseSeal'] ?? '',
     proposedSafety: proposedSafetyOf(fields),
-    proposedWriteOffs: proposedWriteOffsOf(fields),
+    writeOffs: saidOnWriteOffs(fields),
     armings: integerOf(fields['armings'] ?? '0'),
     refusedMoves: integerOf(fields['refusedMoves'] ?? '0'),
     disproved: (fields['disproved'] ?? '').split(',').filter(Boolean),
@@ -60,16 +59,26 @@ function proposedSafetyOf({
     : { safety: safetyNew, by: safetyBy, seal: safetySeal };
 }
 
-/** Of a write-off the head keeps: server, who proposed it, who agreed, and their seals. */
-export const WRITE_OFF_FIELD = 'writeOff:';
+const WRITE_OFF_FIELD = 'writeOff:';
 
-function proposedWriteOffsOf(fields: Record<string, string>): ReadonlyMap<string, string> {
-  const proposed = new Map<string, string>();
-  for (const [field, said] of Object.entries(fields)) {
-    const [, by = '', agreed = ''] = said.split('\u001f');
-    if (field.startsWith(WRITE_OFF_FIELD) && agreed === '') proposed.set(field.slice(WRITE_OFF_FIELD.length), by);
-  }
-  return proposed;
+/** What people said of writing a data directory off, as it is kept. It holds for one server, and nobody looked at the seals. */
+export interface SaidOnWriteOff {
+  readonly dataDirId: string;
+  readonly said: string;
+  readonly server: string;
+  readonly by: string;
+  /** Who agreed; '' for nobody yet. */
+  readonly agreed: string;
+  readonly seal: string;
+  readonly agreedSeal: string;
+}
+
+export function saidOnWriteOffs(fields: Readonly<Record<string, string>>): SaidOnWriteOff[] {
+  return Object.entries(fields).flatMap(([field, said]) => {
+    if (!field.startsWith(WRITE_OFF_FIELD)) return [];
+    const [server = '', by = '', agreed = '', seal = '', agreedSeal = ''] = said.split('\u001f');
+    return [{ dataDirId: field.slice(WRITE_OFF_FIELD.length), said, server, by, agreed, seal, agreedSeal }];
+  });
 }
 
 function clockStepOf({ clockSteppedAt, clockSteppedMs }: Record<string, string>): HeadFacts['clockStep'] {

@@ -8,7 +8,7 @@ import { type WordJudge, wordStands } from '../people/word.ts';
 import { redisTime, runScript, script, textOf, textsOf, wordOf } from '../script.ts';
 import { ADOPT, FORGET_DIRS, RESTORE_RUN, WRITE_OFF } from '../scripts/recovery.ts';
 import type { Word } from '../seals.ts';
-import { WRITE_OFF_FIELD } from './head-facts.ts';
+import { saidOnWriteOffs } from './head-facts.ts';
 import { requireOurs, SCHEMA_VERSION } from './refuse-ledger.ts';
 
 const TRIES_MAX = 20;
@@ -212,10 +212,7 @@ async function wordsOnWriteOffs(
   judge: WordJudge,
 ): Promise<Record<string, WriteOffWords>> {
   const words: Record<string, WriteOffWords> = {};
-  for (const [field, said] of Object.entries(head)) {
-    if (!field.startsWith(WRITE_OFF_FIELD)) continue;
-    const dataDirId = field.slice(WRITE_OFF_FIELD.length);
-    const [server = '', by = '', agreed = '', seal = '', agreedSeal = ''] = said.split('\u001f');
+  for (const { dataDirId, said, server, by, agreed, seal, agreedSeal } of saidOnWriteOffs(head)) {
     const about = { server, dataDirId, proposedBy: by };
     const isProposed = await wordStands(judge, seal, writeOffWord(by, about));
     const isAgreed = isProposed && agreed !== '' && (await wordStands(judge, agreedSeal, agreementWord(agreed, about)));

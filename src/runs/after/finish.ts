@@ -19,8 +19,6 @@ export async function finishRun(ledger: Ledger, runId: string): Promise<boolean>
     return after !== undefined && hasEnded(after);
   }
   if (run.state !== 'paying' && run.state !== 'paused') return run.state === 'finished';
-  // What people allow before its time is paid at its time.
-  if (run.startAt !== null && run.counts.held > 0) return false;
   if (OPEN_STATES.some((state) => run.counts[state] > 0)) return false;
   const { result } = await ledger.runs.move(runId, {
     to: 'finished',

@@ -46,10 +46,10 @@ export function decidableFrom(payout: Payout, decision: Decision, rules: { quote
  * When people may first say that a payout was not paid, in milliseconds since 1970: after its quote's end and grace, or
  * 24 hours after it was armed where the quote has no end (architecture.md, rule 9). Of a quote that a breach brought to light
  * neither is known: it was armed before the payout was held. Of one that a lost host may have sent the last quote is not known
- * either: a day after it was held, if its own quote has ended.
+ * either: a day after it was held, if its own quote has ended. A clock of Redis that stepped back meanwhile does not shorten that.
  */
 function notPaidFrom(payout: Payout, rules: { quoteGraceMs: number }): number {
-  const heldAt = payout.history.at(-1)?.at ?? FAR_MS;
+  const heldAt = payout.history.length === 0 ? FAR_MS : Math.max(...payout.history.map(({ at }) => at));
   const own = quoteEnds(payout, rules) ?? (payout.armedAt ?? heldAt) + DAY_MS;
   return payout.reasonCode === 'E_DIR_LOST' ? Math.max(own, (payout.armedAt ?? 0) + DAY_MS, heldAt + DAY_MS) : own;
 }

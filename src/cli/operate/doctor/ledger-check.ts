@@ -75,8 +75,8 @@ async function checkSeason(
   { facts, folder }: { facts: HeadFacts; folder: DataDir },
 ): Promise<Found> {
   if (facts.instance === '') return { found: 'begins with the first run' };
-  const { open, missing, strangers } = await head.season(folder.id);
-  const proposed = proposedText(facts.proposedWriteOffs);
+  const { open, server, missing, strangers } = await head.season(folder.id);
+  const proposed = proposedText(facts, server);
   if (open && strangers.length > 0) {
     return {
       found: `open, and nothing is sent from this data directory yet: ${strangers.length} others have to note it (${strangers.join(', ')})${proposed}`,
@@ -95,9 +95,11 @@ async function checkSeason(
   };
 }
 
-function proposedText(proposed: ReadonlyMap<string, string>): string {
-  return [...proposed]
-    .map(([id, by]) => `; ${by} proposes to write ${id} off, and another person has to confirm it`)
+/** What was proposed before Redis was restarted once more does not hold. */
+function proposedText({ writeOffs }: HeadFacts, server: string): string {
+  return writeOffs
+    .filter((one) => one.server === server && one.agreed === '')
+    .map(({ dataDirId, by }) => `; ${by} proposes to write ${dataDirId} off, and another person has to confirm it`)
     .join('');
 }
 

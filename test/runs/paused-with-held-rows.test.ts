@@ -1,25 +1,15 @@
 import { expect, test } from 'vitest';
 import { finishRun } from '../../src/runs/after/finish.ts';
 import { pauseRun } from '../../src/runs/decide/control.ts';
-import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { payoutFile } from '../cli/payrun.ts';
 import { FILE, useHandIns } from './hand-in-desk.ts';
-import { armPayout, movePayout, payoutAt } from './recorded-run.ts';
+import { armPayout, movePayout } from './recorded-run.ts';
 
 const desk = useHandIns();
-const openPay = (): Promise<never> => Promise.reject(new Error('nothing was sent'));
 const SECOND = payoutFile([
   ['S-0', '10.50'],
   ['T-1', '1.00'],
 ]);
-
-async function allow(place: { runId: string; line: number }): Promise<void> {
-  const { ledger } = desk.app;
-  for (const by of ['anna', 'bob']) {
-    const asked = { decision: 'allow', paymentId: '', by, reason: 'another invoice', caveats: 'read' } as const;
-    await decidePayout({ ledger, wake: async () => {}, openPay }, await payoutAt(ledger, place), asked);
-  }
-}
 
 test('a run that people paused stays so when its last open row ends and one that was held is allowed', async () => {
   const { ledger } = desk.app;
@@ -29,9 +19,9 @@ test('a run that people paused stays so when its last open row ends and one that
   const stop = { actor: 'carl', reason: 'nothing more of this is paid before I looked at it' };
   await pauseRun({ ledger, wake: async () => {} }, id, stop);
   await movePayout(ledger, { runId: id, line: 3 }, 'accepted', 'completed');
-  await finishRun(ledger, id);
+  expect(await finishRun(ledger, id)).toBe(false);
 
-  await allow({ runId: id, line: 2 });
+  await desk.allow({ runId: id, line: 2 });
   expect((await ledger.runs.read(id))?.state).toBe('paused');
 });
 
@@ -41,6 +31,6 @@ test('a run that waits for its time, and of which all rows are held, is not paid
   const startAt = Date.now() + 86_400_000;
   const { id } = await desk.submit(payoutFile([['S-0', '10.50']]), { name: 'later.csv', startAt });
   expect(await finishRun(ledger, id)).toBe(false);
-  await allow({ runId: id, line: 2 });
+  await desk.allow({ runId: id, line: 2 });
   expect(await ledger.runs.read(id)).toMatchObject({ state: 'paused', startAt });
 });
