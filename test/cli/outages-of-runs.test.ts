@@ -197,9 +197,9 @@ test('a host that is lost before Redis is restarted is told by worker, watch, st
   expect(second.stdout).toMatch(/^written off: \d+ payouts are held/);
   expect(second.stderr).toMatch(/payrun list RUN --outcome held.*from a day on[^]*payrun release --as NAME/);
   await working.said(`Nothing waits for the data directory ${id} any more`);
-  const { stdout: held } = await processes.run(['list', runId, '--outcome', 'held', '--json'], { cwd, env: looking });
+  const { stdout: held } = await processes.run(['list', runId, '--outcome', 'held', '--json'], { cwd, env });
   const [first] = z.array(z.object({ reference: z.string() })).parse(JSON.parse(held));
-  const shown = await processes.run(['show', runId, first?.reference ?? ''], { cwd, env: looking });
+  const shown = await processes.run(['show', runId, first?.reference ?? ''], { cwd, env });
   expect(shown.stdout).toMatch(/^not-paid +it could still be paid: this can be decided from \S+ on$/m);
   for (const one of [working, watching]) one.kill('SIGTERM');
   await Promise.all([working.ended, watching.ended]);

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { useProcesses } from '../support/payrun-processes.ts';
-import { openSite, stopped, TEST_MS_MAX } from './site.ts';
+import { openSite, stopped, TEST_MS_MAX, WAIT } from './site.ts';
 
 const processes = useProcesses();
 const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10)}T06:00:00.000Z`;
@@ -11,7 +11,8 @@ test(
     const site = await openSite(processes);
     const worker = await site.worker();
     const first = await site.submit('first.csv', ['R-1', 'R-2']);
-    await site.untilEnded(first);
+    // Both people see it in one state.
+    await vi.waitUntil(async () => (await site.outcomesOf(first))['paid'] === 2, WAIT);
     const second = await site.submit('second.csv', ['R-1', 'R-9'], '--at', LATER);
     const allow = ['allow', second, 'R-1', '--reason', 'it looks like another invoice', '--as'];
     await site.does([...allow, 'anna']);

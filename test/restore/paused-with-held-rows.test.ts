@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { useProcesses } from '../support/payrun-processes.ts';
-import { openSite, stopped, TEST_MS_MAX } from './site.ts';
+import { openSite, stopped, TEST_MS_MAX, WAIT } from './site.ts';
 
 const processes = useProcesses();
 
@@ -10,11 +10,12 @@ test(
     const site = await openSite(processes, { switches: ['answerDelayMs.payments=6000'] });
     const worker = await site.worker();
     const first = await site.submit('first.csv', ['R-1']);
-    await site.untilEnded(first);
+    // Both people see it in one state.
+    await vi.waitUntil(async () => (await site.outcomesOf(first))['paid'] === 1, WAIT);
     const second = await site.submit('second.csv', ['R-1', 'R-4']);
     await vi.waitUntil(() => site.booked() === 2, { timeout: 20_000, interval: 20 });
     await site.does(['pause', second, '--as', 'carl', '--reason', 'I look at it first']);
-    await vi.waitUntil(async () => (await site.outcomesOf(second))['paid'] === 1, { timeout: 30_000, interval: 200 });
+    await vi.waitUntil(async () => (await site.outcomesOf(second))['paid'] === 1, WAIT);
     const allow = ['allow', second, 'R-1', '--reason', 'another invoice', '--as'];
     await site.does([...allow, 'anna']);
     await site.does([...allow, 'bob'], 5);

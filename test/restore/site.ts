@@ -9,7 +9,7 @@ import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
 
 export const TEST_MS_MAX = 4 * 60_000;
-const WAIT = { timeout: TEST_MS_MAX, interval: 50 };
+export const WAIT = { timeout: TEST_MS_MAX, interval: 50 };
 const HIDDEN_MS = 20_000;
 
 export interface Listed {
