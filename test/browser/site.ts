@@ -53,7 +53,7 @@ export async function openSite(settings: object = {}): Promise<Site> {
   const port = await freePort();
   let serving: Started | undefined;
   const command = async (...words: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await processes.run(words, { cwd, env });
+    const { code, stdout, stderr } = await processes.command(words, { cwd, env });
     if (code !== 0) throw new Error(`payrun ${words.join(' ')} ended with ${code}: ${stderr}`);
     return stdout;
   };

@@ -55,7 +55,7 @@ async function submitOne(): Promise<string> {
   return parsed(runSchema, stdout).runId;
 }
 
-async function verdict(...words: string[]): Promise<z.infer<typeof verdictSchema> & { code: number | null }> {
+async function verdict(...words: string[]): Promise<z.infer<typeof verdictSchema> & { code: Ended['code'] }> {
   const { stdout, code } = await run('audit', 'verify', '--json', ...words);
   return { ...parsed(verdictSchema, stdout), code };
 }

@@ -7,13 +7,9 @@ import { afterAll, inject } from 'vitest';
 import { z } from 'zod';
 import { OUTCOMES, RUN_STATES } from '../../src/payout.ts';
 import { asTestStarts } from '../support/as-test-starts.ts';
+import { type Ended, openClerks } from '../support/clerks.ts';
 
-/** What became of one command. */
-export interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type { Ended };
 
 export interface Started {
   readonly child: ChildProcessWithoutNullStreams;
@@ -22,10 +18,12 @@ export interface Started {
   said(text: string): Promise<void>;
 }
 
-/** The command line as processes of its own, of the present source; `env` is all that they are given. */
+/** The command line as processes, of the present source; `env` is all that they are given. */
 export interface Payrun {
   readonly dir: string;
+  /** A process of its own. */
   start(words: readonly string[], env?: Readonly<Record<string, string>>): Started;
+  /** To its end, in a process that may have done earlier commands. */
   run(words: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>;
   /** Removes everything. */
   remove(): void;
@@ -35,6 +33,7 @@ export interface Payrun {
 export function buildPayrun(common: Readonly<Record<string, string>> = {}): Payrun {
   const dir = mkdtempSync(join(tmpdir(), 'payrun-cli-'));
   const { PATH = '', HOME = '' } = process.env;
+  const clerks = openClerks(inject('built'));
   const base = { PATH, HOME, PAYRUN_DATA_DIR: join(dir, 'data'), ...common };
 
   function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
@@ -45,8 +44,11 @@ export function buildPayrun(common: Readonly<Record<string, string>> = {}): Payr
   return {
     dir,
     start,
-    run: (words, env) => start(words, env).ended,
-    remove: () => rmSync(dir, { recursive: true, force: true }),
+    run: (words, env) => clerks.run({ words, env: { ...base, ...env }, cwd: dir }),
+    remove() {
+      clerks.killAll();
+      rmSync(dir, { recursive: true, force: true });
+    },
   };
 }
 
@@ -66,7 +68,7 @@ function watchOver(child: ChildProcessWithoutNullStreams): Started {
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
   });
-  const ended = once(child, 'close').then(() => ({ code: child.exitCode, stdout, stderr }));
+  const ended = once(child, 'close').then(() => ({ code: child.signalCode ?? child.exitCode ?? -1, stdout, stderr }));
   return {
     child,
     ended,

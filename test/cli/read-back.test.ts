@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { changeStored, forceState, putBack, type RecordPlace, textOfRecord } from '../support/records.ts';
 import { freshPrefix, useTestRedis } from '../support/redis.ts';
-import { parsed, payoutFile, runSchema, usePayrun } from './payrun.ts';
+import { type Ended, parsed, payoutFile, runSchema, usePayrun } from './payrun.ts';
 
 const MINUTES = { timeout: 180_000 };
 const difference = z.strictObject({
@@ -58,7 +58,7 @@ function idOf(row: number): string {
   return `00000000-0000-4000-8000-${String(row).padStart(12, '0')}`;
 }
 
-async function readBack(): Promise<z.infer<typeof readBackSchema> & { code: number | null }> {
+async function readBack(): Promise<z.infer<typeof readBackSchema> & { code: Ended['code'] }> {
   const { code, stdout } = await payrun.run(['report', runId, '--verify-with-service', '--json'], place);
   return { ...parsed(readBackSchema, stdout), code };
 }

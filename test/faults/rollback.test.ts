@@ -28,11 +28,11 @@ import {
 import { type Rig, redisUrlOf } from './rig.ts';
 import { faultRow } from './row.ts';
 
-/** One payment after the other, each under way for a while. */
+/** One payment after the other, each under way for a while. The pace keeps the next one from being armed while one is recorded. */
 const ONE_BY_ONE = {
   rows: 16,
   switches: { answerDelayMs: { payments: 300 } },
-  settings: { PAYRUN_CONCURRENCY: '1' },
+  settings: { PAYRUN_CONCURRENCY: '1', PAYRUN_RATE: '2' },
 } as const;
 
 /** Until a payment request is under way whose payout Redis knows as armed, and nothing more. */
@@ -126,10 +126,13 @@ for (const [words, knows] of [
     async body(rig) {
       const copy = join(rig.folder, 'copy');
       await rig.submit();
-      await rig.startWorker('one');
+      const first = await rig.startWorker('one');
       await rig.booked(5);
+      first.kill('SIGTERM');
+      await first.ended;
       if (!knows) rig.redis.copyTo(copy);
-      const two = await rig.startWorker('two', { crashAt: 'C6 SIGSTOP 2' });
+      // Both at the same time, so that the second one finds work however long they take to start.
+      const [, two] = await Promise.all([rig.startWorker('one'), rig.startWorker('two', { crashAt: 'C6 SIGSTOP 2' })]);
       if (knows) rig.redis.copyTo(copy);
       await two.said('at the crash point');
       await rig.booked(Math.min(rig.book().length + 30, rig.rows - 20));

@@ -2,17 +2,15 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import type { Dice } from '../simulation/dice.ts';
+import type { Ended, Order, Working } from '../support/clerks.ts';
 import { type BookEntry, readBook } from '../support/paid-once.ts';
 import type { Processes } from '../support/payrun-processes.ts';
 import { startTestRedis } from '../support/redis.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
-import type { Order } from './clerk.ts';
-import { type Clerks, openClerks, type Working } from './clerks.ts';
 
 /** What companies share: the service, and the processes that work for them. */
 export interface Town {
   readonly processes: Processes;
-  readonly clerks: Clerks;
   readonly service: ServiceProcess;
 }
 
@@ -28,7 +26,7 @@ const SWITCHES = [
 ];
 
 export async function openTown(processes: Processes): Promise<Town> {
-  return { processes, clerks: openClerks(processes), service: await startService(processes, { switches: SWITCHES }) };
+  return { processes, service: await startService(processes, { switches: SWITCHES }) };
 }
 
 export interface Row {
@@ -60,7 +58,7 @@ export interface Company {
   /** The id of the data directory that burnt; undefined while none has. */
   readonly lost: string | undefined;
   /** Does a command on the first host; gives all that it said. */
-  say(words: readonly string[], diesAt?: Order['diesAt']): Promise<{ code: number; said: string }>;
+  say(words: readonly string[], diesAt?: Order['diesAt']): Promise<{ code: Ended['code']; said: string }>;
   /** Runs in the order in which they came. */
   listed(): Promise<Listed[]>;
   rowsOf(runId: string): Promise<Told[]>;
@@ -82,7 +80,8 @@ export interface Company {
   close(): Promise<void>;
 }
 
-export async function openCompany({ processes, clerks, service }: Town, dice: Dice): Promise<Company> {
+export async function openCompany({ processes, service }: Town, dice: Dice): Promise<Company> {
+  const { clerks } = processes;
   const server = await startTestRedis();
   const cwd = processes.folder();
   const config = join(cwd, 'config.json');
@@ -118,7 +117,7 @@ export async function openCompany({ processes, clerks, service }: Town, dice: Di
 
   async function jsonOf<T>(words: readonly string[]): Promise<T[]> {
     const carried = await clerks.run({ words: [...words, '--json'], env: envOf('one') });
-    return carried?.code === 0 ? (JSON.parse(carried.stdout) as T[]) : [];
+    return carried.code === 0 ? (JSON.parse(carried.stdout) as T[]) : [];
   }
 
   const company: Company = {
@@ -128,9 +127,7 @@ export async function openCompany({ processes, clerks, service }: Town, dice: Di
       return lost;
     },
     async say(words, diesAt) {
-      const order = { words, env: envOf('one'), ...(diesAt === undefined ? {} : { diesAt }) };
-      const carried = await clerks.run(order);
-      const { code, stdout, stderr } = carried ?? { code: -1, stdout: '', stderr: 'killed' };
+      const { code, stdout, stderr } = await clerks.run({ words, env: envOf('one'), diesAt });
       const came = `${code} ${code === 0 ? '' : stderr.split('\n')[0]}`;
       done.push(`${words.join(' ')}: ${came}`.replaceAll(`${cwd}/`, ''));
       return { code, said: stdout + stderr };
@@ -140,9 +137,8 @@ export async function openCompany({ processes, clerks, service }: Town, dice: Di
     async reported(words) {
       const path = join(cwd, `report-${++reports}`);
       const carried = await clerks.run({ words: ['report', ...words, '--output', path], env: envOf('one') });
-      if (carried?.stderr.includes('is still being recorded') === true) return undefined;
-      if (!existsSync(path))
-        throw new Error(`report ${words.join(' ')} ended with ${carried?.code}: ${carried?.stderr}`);
+      if (carried.stderr.includes('is still being recorded')) return undefined;
+      if (!existsSync(path)) throw new Error(`report ${words.join(' ')} ended with ${carried.code}: ${carried.stderr}`);
       return readFileSync(path);
     },
     write(name, rows) {

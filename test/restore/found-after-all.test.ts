@@ -1,11 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { useProcesses } from '../support/payrun-processes.ts';
-import { openSite, rowsByReference, stopped, TEST_MS_MAX } from './site.ts';
+import { HIDDEN_MS, openSite, rowsByReference, stopped, TEST_MS_MAX } from './site.ts';
 
 const processes = useProcesses();
 
 const WAIT = { timeout: TEST_MS_MAX, interval: 100 };
+/** Between two calls of `hideSince`. */
+const APART_MS_MAX = 1000;
 const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10)}T06:00:00.000Z`;
 
 test(
@@ -17,8 +20,9 @@ test(
     const worker = await site.worker();
     await site.untilEnded(await site.submit('known.csv', ['K-1']));
     await site.set('dropAfterCommit=1');
-    // Shown is what is older than that.
-    const since = Date.now() + 19_000;
+    // Hidden is what is younger: what was paid before has to be older by more than two calls are apart.
+    await delay(2 * APART_MS_MAX);
+    const since = Date.now() + HIDDEN_MS - APART_MS_MAX;
     await site.hideSince(since);
     const run = await site.submit('file.csv', ['S-1']);
     await vi.waitUntil(async () => {

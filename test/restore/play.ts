@@ -20,10 +20,7 @@ export function testRandomActs(seeds: readonly number[], { atOnce }: { readonly 
     processes = buildProcesses();
     town = await openTown(processes);
   });
-  afterAll(async () => {
-    await town.clerks.close();
-    await processes.remove();
-  });
+  afterAll(() => processes.remove());
   test.concurrent.for([...seeds])(
     'whatever people do before and after a restore, seed %i, no reference is paid twice and each payment is told, to the cent in each report',
     { timeout: SEED_MS_MAX },

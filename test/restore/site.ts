@@ -9,8 +9,9 @@ import { startTestRedis, type TestRedis } from '../support/redis.ts';
 import { type ServiceProcess, startService } from '../support/service-process.ts';
 
 export const TEST_MS_MAX = 4 * 60_000;
-export const WAIT = { timeout: TEST_MS_MAX, interval: 50 };
-const HIDDEN_MS = 20_000;
+export const WAIT = { timeout: TEST_MS_MAX, interval: 200 };
+/** For so long a call of `hideSince` holds. */
+export const HIDDEN_MS = 20_000;
 
 export interface Listed {
   readonly runId: string;
@@ -87,7 +88,7 @@ export async function openSite(
     cwd,
     server,
     service,
-    run: (words, host = 'one') => processes.run(words, { cwd, env: envOf(host) }),
+    run: (words, host = 'one') => processes.command(words, { cwd, env: envOf(host) }),
     async does(words, ...codes) {
       const ended = await site.run(words);
       const said = ended.stdout + ended.stderr;

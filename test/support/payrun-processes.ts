@@ -5,6 +5,9 @@ import { basename, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, inject } from 'vitest';
 import { asTestStarts } from './as-test-starts.ts';
+import { type Clerks, type Ended, openClerks } from './clerks.ts';
+
+export type { Ended };
 
 const POLL_MS = 10;
 
@@ -20,14 +23,6 @@ export interface StartOptions {
   readonly through?: readonly string[];
 }
 
-/** What became of one process. */
-export interface Ended {
-  /** Exit code, or the signal that ended it. */
-  readonly code: number | NodeJS.Signals;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 export interface Started {
   readonly pid: number;
   readonly ended: Promise<Ended>;
@@ -40,13 +35,22 @@ export interface Started {
 }
 
 /** payrun as real processes, compiled from the present source, and all that they leave behind. */
-export interface Processes {
+export interface Processes extends ProcessesAlone {
+  readonly clerks: Clerks;
+}
+
+export interface ProcessesAlone {
   /** The compiled source. */
   readonly built: string;
   /** A fresh folder on a disk: data directories of a real service may not lie in memory. */
   folder(): string;
   start(words: readonly string[], options?: StartOptions): Started;
   run(words: readonly string[], options?: StartOptions): Promise<Ended>;
+  /**
+   * The same for a command that ends soon and is not itself what is tested: a process does it that has loaded payrun for an
+   * earlier one, which a start takes half a second of a processor for.
+   */
+  command(words: readonly string[], options?: Pick<StartOptions, 'env' | 'cwd'>): Promise<Ended>;
   /** Ends every process that was started here, their Redis servers too, and removes the folders. */
   remove(): Promise<void>;
 }
@@ -56,7 +60,9 @@ export function buildProcesses(): Processes {
   const root = mkdtempSync(join(ROOT, `.tmp-e2e-${process.pid}-`));
   const built = inject('built');
   const running = new Set<ChildProcess>();
+  const clerks = openClerks(built);
   const endAll = (): void => {
+    clerks.killAll();
     for (const child of running) child.kill('SIGKILL');
     for (const pid of redisServersBelow(root)) process.kill(pid, 'SIGKILL');
   };
@@ -81,8 +87,10 @@ export function buildProcesses(): Processes {
     },
     start,
     run: (words, options) => start(words, options).ended,
+    command: (words, { env = {}, cwd = root } = {}) => clerks.run({ words, env, cwd }),
+    clerks,
     async remove() {
-      const gone = [...running].map((child) => once(child, 'exit'));
+      const gone = [...running, ...clerks.all].map((child) => once(child, 'exit'));
       endAll();
       process.off('exit', endAll);
       await Promise.all(gone);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Processes, Started } from './payrun-processes.ts';
+import type { ProcessesAlone, Started } from './payrun-processes.ts';
 
 /** The simulated service as a process of its own. */
 export interface ServiceProcess {
@@ -24,7 +24,7 @@ export interface ServiceOptions {
 }
 
 /** Starts it with a credential of its own; it ends with the processes. */
-export async function startService(processes: Processes, options: ServiceOptions = {}): Promise<ServiceProcess> {
+export async function startService(processes: ProcessesAlone, options: ServiceOptions = {}): Promise<ServiceProcess> {
   const { switches = [], identities, host } = options;
   const folder = join(processes.folder(), 'service');
   for (const [type, ids] of Object.entries(identities ?? {})) {
@@ -63,8 +63,8 @@ export async function startService(processes: Processes, options: ServiceOptions
   };
 }
 
-async function ran(processes: Processes, words: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await processes.run(['sandbox', ...words]);
+async function ran(processes: ProcessesAlone, words: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await processes.command(['sandbox', ...words]);
   if (code !== 0) throw new Error(`payrun sandbox ${words[0]} ended with ${code}: ${stderr}`);
   return stdout;
 }

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { asTestStarts } from '../../support/as-test-starts.ts';
-import type { Ended, Processes, Started } from '../../support/payrun-processes.ts';
+import type { Ended, ProcessesAlone, Started } from '../../support/payrun-processes.ts';
 
 const POLL_MS = 20;
 /** What a process said before is of no use to anybody. */
@@ -12,7 +12,7 @@ const KEPT_CHARACTERS_MAX = 100_000;
 const TICKS_PER_SECOND = 100;
 
 /** payrun as `npm run build` left it, without vitest, and below one folder that goes with the processes. */
-export function openProcesses(built = resolve('dist')): Processes {
+export function openProcesses(built = resolve('dist')): ProcessesAlone {
   // Not where Redis is: data directories of a real service may not lie in memory, and TMPDIR may.
   const root = mkdtempSync(resolve('.tmp-bench-web-'));
   const running = new Set<ChildProcessWithoutNullStreams>();
@@ -21,7 +21,7 @@ export function openProcesses(built = resolve('dist')): Processes {
   };
   process.once('exit', endAll);
 
-  const start: Processes['start'] = (words, { env = {}, cwd = root, main = 'src/cli/main.js' } = {}) => {
+  const start: ProcessesAlone['start'] = (words, { env = {}, cwd = root, main = 'src/cli/main.js' } = {}) => {
     const { PATH = '', HOME = '' } = process.env;
     const child = spawn(process.execPath, [resolve(built, main), ...asTestStarts(words)], {
       cwd,
@@ -41,6 +41,7 @@ export function openProcesses(built = resolve('dist')): Processes {
     },
     start,
     run: (words, options) => start(words, options).ended,
+    command: (words, options) => start(words, options).ended,
     async remove() {
       const gone = [...running].map((child) => once(child, 'exit'));
       endAll();

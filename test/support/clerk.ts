@@ -1,32 +1,20 @@
+import { once } from 'node:events';
 import { EXIT } from '../../src/cli/exit-code.ts';
 import { explain } from '../../src/cli/explain.ts';
 import { withApp } from '../../src/cli/open.ts';
-import { openProgram } from '../../src/cli/program.ts';
+import { say } from '../../src/cli/print.ts';
+import { exitCodeOfUsage, openProgram, wantedCommand } from '../../src/cli/program.ts';
 import { payUntil } from '../../src/cli/serve/worker.ts';
 import type { CrashPoint } from '../../src/pay/crash-point.ts';
-import { asTestStarts } from '../support/as-test-starts.ts';
+import { asTestStarts } from './as-test-starts.ts';
+import { END, type Order } from './clerks.ts';
 
 /*
  * A process that does one command of payrun after the other, each as main.ts does it, so that payrun is loaded once for
  * many of them. `worker` pays until "stop" comes.
  */
 
-export interface Order {
-  readonly words: readonly string[];
-  /** All settings of the command. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Where the process kills itself. */
-  readonly diesAt?: CrashPoint;
-}
-
-export interface Carried {
-  readonly code: number;
-  /** What was printed on standard output and error. */
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-const IS_SETTING = /^PAYRUN_|^REDIS_URL$/;
+const { PATH = '', HOME = '' } = process.env;
 
 let stopping = new AbortController();
 
@@ -37,20 +25,15 @@ process.on('message', (message: Order | 'stop') => {
 process.once('disconnect', () => process.exit());
 
 async function carryOut(order: Order): Promise<void> {
-  for (const name of Object.keys(process.env)) if (IS_SETTING.test(name)) delete process.env[name];
-  Object.assign(process.env, order.env);
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, { PATH, HOME, ...order.env });
+  if (order.cwd !== undefined) process.chdir(order.cwd);
   stopping = new AbortController();
-  const printed = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    process[name].write = (text: string | Uint8Array, ...rest: unknown[]): boolean => {
-      printed[name] += String(text);
-      const written = rest.at(-1);
-      if (typeof written === 'function') process.nextTick(written);
-      return true;
-    };
+  const code = await codeOf(order);
+  for (const stream of [process.stdout, process.stderr]) {
+    if (!stream.write(END)) await once(stream, 'drain');
   }
-  const carried: Carried = { code: await codeOf(order), ...printed };
-  process.send?.(carried);
+  process.send?.(code);
 }
 
 async function codeOf({ words, diesAt }: Order): Promise<number> {
@@ -63,11 +46,13 @@ async function codeOf({ words, diesAt }: Order): Promise<number> {
     const end = (given: number): void => {
       code = given;
     };
-    const program = await openProgram({ end, at }, words[0]);
+    const program = await openProgram({ end, at }, wantedCommand(words));
     await program.parseAsync([...asTestStarts(words)], { from: 'user' });
   } catch (error) {
+    const usage = exitCodeOfUsage(error);
+    if (usage !== undefined) return usage;
     const { text, exitCode } = explain(error);
-    process.stderr.write(`${text}\n`);
+    say(text);
     return exitCode;
   }
   return code;
