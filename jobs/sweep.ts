@@ -32,7 +32,7 @@ export async function sweep(deps: JobDeps): Promise<void> {
   await warnOfCutOffs(deps).catch((error: unknown) => app.log.warn('no cut-off could be foreseen', { error }));
   const track = Math.ceil((app.config.trackRatePerSecond * SWEEP_EVERY_MS) / 1000);
   await wakeDue(deps, await app.ledger.slices.takeDue({ look: LOOK_UPS_PER_SWEEP, track }));
-  for (const runId of await app.ledger.runs.takeWatch(app.config.watchReturnsMs)) {
+  for (const runId of await app.ledger.runs.takeWatch(app.config.watchReturnsMs, app.clock.now())) {
     await app.jobs.add('watch', [{ id: `watch-${runId}`, payload: { runId } }]);
   }
 }

@@ -288,8 +288,9 @@ export interface Run {
   readonly id: string;
   readonly state: RunState;
   readonly pauseReason: string | null;
-  /** When a paused run starts by itself; null when it waits for people. */
+  /** When a paused run starts by itself, null when it waits for people; and when it was to, as whoever handed it in said. */
   readonly startAt: RunStart | null;
+  readonly askedStart: RunStart | null;
   /** Null where it is released as a whole, and until it is recorded. */
   readonly stages: RunStages | null;
   /** What was said of its stages when it was handed in. */

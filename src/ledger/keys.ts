@@ -31,6 +31,7 @@ import { foldedName } from '../access/same-person.ts';
  *   run:<id>:states       string   one byte a line: the letter of its state, or a null byte
  *   run:<id>:slices       zset     slices (`from`-`to`) of which a payout may still be ready, by the time to look again
  *   run:<id>:dead         list     quotes that were proven dead, `line` `quote id`
+ *   run:<id>:beside       list     quotes that were armed beside the present one and are not proven dead, likewise
  *   run:<id>:events       stream   what people and payrun did to the run
  *   due                   zset     `run id`:`block` by the earliest time at which a payout in it may want something
  *   tracked               zset     the same for its accepted payments, which are followed at a pace of their own
@@ -108,6 +109,7 @@ export interface LedgerKeys {
   states(id: string): string;
   slices(id: string): string;
   dead(id: string): string;
+  beside(id: string): string;
   events(id: string): string;
   turn(what: string): string;
   readonly inboxes: string;
@@ -158,6 +160,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     states: (id) => `${prefix}:run:${id}:states`,
     slices: (id) => `${prefix}:run:${id}:slices`,
     dead: (id) => `${prefix}:run:${id}:dead`,
+    beside: (id) => `${prefix}:run:${id}:beside`,
     events: (id) => `${prefix}:run:${id}:events`,
     turn: (what) => `${prefix}:turn:${what}`,
     inboxes: `${prefix}:inboxes`,
@@ -235,6 +238,7 @@ local function rowsKey(run, block) return P .. ':run:' .. run .. ':rows:' .. blo
 local function statesKey(run) return P .. ':run:' .. run .. ':states' end
 local function slicesKey(run) return P .. ':run:' .. run .. ':slices' end
 local function deadKey(run) return P .. ':run:' .. run .. ':dead' end
+local function besideKey(run) return P .. ':run:' .. run .. ':beside' end
 local function eventsKey(run) return P .. ':run:' .. run .. ':events' end
 local function quotesKey(quote) return P .. ':quotes:' .. string.sub(quote, 1, 4) end
 local function knownPaymentsKey(credentials) return P .. ':known-payments:' .. credentials end

@@ -18,6 +18,11 @@ const FINAL_STATES: ReadonlyMap<string, PayoutState> = new Map([
   ['RETURNED', 'returned'],
 ]);
 
+/** What a payment's state means for its payout, where it is an end that is known. */
+export function finalState(paymentState: string | null): PayoutState | undefined {
+  return FINAL_STATES.get(paymentState ?? '');
+}
+
 /** Follows an accepted payment towards its end, or looks whether a completed one came back. */
 export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: AbortSignal): Promise<void> {
   await deps.clock.sleep((await deps.trackPace.take(signal)) - deps.clock.monotonic(), signal);
@@ -27,14 +32,18 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
   if (payout.state !== 'accepted' && payout.state !== 'completed') return;
   const answer = await deps.service.readPayment(payout.paymentId);
   const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: payout.paymentId });
-  if (reading.kind === 'breach') {
-    await holdNewBreach(deps, payout, { evidence: reading.evidence, exchange: exchangeOf(answer) });
+  // What people settled as it is shown is known.
+  if (reading.kind === 'breach' && payout.reasonCode !== 'E_BREACH') {
+    await holdBreach(deps, payout, {
+      evidence: `the payment shows ${reading.evidence}`,
+      exchange: exchangeOf(answer),
+    });
     return;
   }
   const isAccepted = payout.state === 'accepted';
   // Whose payment it is was known before: its reference says nothing new.
-  const isShown = reading.kind === 'found' || reading.kind === 'other-reference';
-  const move = isShown ? moveOf(payout, reading.payment) : await missingMove(deps, payout, { reading, now });
+  const move =
+    'payment' in reading ? moveOf(payout, reading.payment) : await missingMove(deps, payout, { reading, now });
   if (move.to === undefined && !isAccepted) return;
   await deps.payouts.move({
     ...placeOf(payout),
@@ -45,16 +54,6 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
     ...(move.to === undefined ? { dueMs: deps.rules.trackEveryMs } : {}),
     ...move,
   });
-}
-
-/** What people settled as it is shown is known. */
-async function holdNewBreach(
-  deps: PayDeps,
-  payout: Payout,
-  { evidence, exchange }: { evidence: string; exchange: string },
-): Promise<void> {
-  if (payout.reasonCode !== 'E_BREACH')
-    await holdBreach(deps, payout, { evidence: `the payment shows ${evidence}`, exchange });
 }
 
 /** A payment that the service made and does not know any more is held after this many times the grace of a quote. */
@@ -87,7 +86,7 @@ async function missingMove(
 /** What a payment's state moves its payout to; a state that is only news to us is noted without a move. */
 function moveOf(payout: Payout, payment: PaymentReply): Partial<PayoutMove> {
   const shown = payment.paymentState ?? '';
-  const to = FINAL_STATES.get(shown);
+  const to = finalState(shown);
   if (to === undefined || (payout.state === 'completed' && to !== 'returned')) {
     if (payout.notFoundAt === null && shown === payout.paymentState) return {};
     const found = payout.notFoundAt === null ? {} : { notFoundAt: null };

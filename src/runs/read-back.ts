@@ -1,6 +1,7 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import { formatAmount, type Money, moneyOfDecimal } from '../money.ts';
 import type { PayDeps } from '../pay/deps.ts';
+import { finalState } from '../pay/track.ts';
 import { type Outcome, outcomeOf, PAYMENT_STATES, type Payout } from '../payout.ts';
 import { isRefused } from '../report/row.ts';
 import type { Answer } from '../service/answer.ts';
@@ -23,7 +24,7 @@ export interface Difference {
 
 /** What came of reading the payments of some rows back. */
 export interface ReadBack {
-  /** Rows whose payment, or whose quote without one, was asked for. */
+  /** Payments that were asked for, and quotes without one: also those that a payout left behind. */
   readonly asked: number;
   readonly differences: readonly Difference[];
   /** Rows of which the service's answers said nothing; with any of them nothing is proven. */
@@ -35,30 +36,46 @@ type Reader = Pick<PayDeps, 'service' | 'clock' | 'trackPace' | 'rules'>;
 /**
  * Reads the payment of each row of a run from the service again, at the pace of PAYRUN_TRACK_RATE, and compares it with the
  * row: id, state, outcome, amounts, currencies, beneficiary, reference. A row that was sent and has no payment must have
- * none there either. What the service does not show is no difference. Changes nothing; gives one entry a batch of rows.
+ * none there either, and nor must a quote that its payout left behind. What the service does not show is no difference. Changes nothing; gives one entry a batch of rows.
  */
 export async function* readBack(deps: Reader & { readonly ledger: Ledger }, runId: string): AsyncGenerator<ReadBack> {
-  for await (const batch of deps.ledger.runs.rows(runId)) {
-    const sent = batch.flatMap((row) => (isRefused(row) || askedId(row) === null ? [] : [row]));
-    for (let from = 0; from < sent.length; from += ASKED_TOGETHER) {
-      const some = sent.slice(from, from + ASKED_TOGETHER);
-      const found = await Promise.all(some.map((payout) => compareOne(deps, payout)));
+  const { runs } = deps.ledger;
+  const left = new Map<number, string[]>();
+  for (const { line, quoteId } of [...(await runs.deadQuotes(runId)), ...(await runs.quotesBeside(runId))]) {
+    left.set(line, [...(left.get(line) ?? []), quoteId]);
+  }
+  for await (const batch of runs.rows(runId)) {
+    const asked = batch.flatMap((row) => {
+      if (isRefused(row)) return [];
+      const id = row.paymentId ?? row.quoteId;
+      const own = id === null ? [] : [{ payout: row, id, isLeft: false }];
+      const former = (left.get(row.line) ?? []).filter((quoteId) => quoteId !== id);
+      return [...own, ...former.map((quoteId) => ({ payout: row, id: quoteId, isLeft: true }))];
+    });
+    for (let from = 0; from < asked.length; from += ASKED_TOGETHER) {
+      const some = asked.slice(from, from + ASKED_TOGETHER);
+      const found = await Promise.all(some.map((one) => compareOne(deps, one)));
       yield {
         asked: some.length,
         differences: found.flatMap((differences) => differences ?? []),
-        unanswered: some.flatMap(({ line }, index) => (found[index] === undefined ? [line] : [])),
+        unanswered: some.flatMap(({ payout: { line } }, index) => (found[index] === undefined ? [line] : [])),
       };
     }
   }
 }
 
-function askedId({ paymentId, quoteId }: Payout): string | null {
-  return paymentId ?? quoteId;
+interface AskedPayment {
+  readonly payout: Payout;
+  readonly id: string;
+  /** Of a quote that the payout left behind. */
+  readonly isLeft: boolean;
 }
 
 /** Undefined when the answer says nothing. */
-async function compareOne(deps: Reader, payout: Payout): Promise<readonly Difference[] | undefined> {
-  const id = askedId(payout) ?? '';
+async function compareOne(
+  deps: Reader,
+  { payout, id, isLeft }: AskedPayment,
+): Promise<readonly Difference[] | undefined> {
   await deps.clock.sleep((await deps.trackPace.take()) - deps.clock.monotonic());
   const shown = readShown(await answerFor(deps, id), deps.rules);
   if (shown === undefined) return undefined;
@@ -70,6 +87,10 @@ async function compareOne(deps: Reader, payout: Payout): Promise<readonly Differ
     ledger,
     service,
   });
+  if (isLeft) {
+    const isPaid = shown !== 'not-found' && isPayment(shown);
+    return isPaid ? [differs('payment of a quote that was left behind', null, shown.paymentState)] : [];
+  }
   const outcome = outcomeOf(payout.state);
   const hasPayment = PAYMENT_STATES.includes(payout.state);
   if (shown === 'not-found') return hasPayment ? [differs('payment', outcome, null)] : [];
@@ -123,15 +144,8 @@ function factsOf(payout: Payout, shown: PaymentReply): Fact[] {
   ];
 }
 
-const FINAL_OUTCOMES: ReadonlyMap<string, Outcome> = new Map([
-  ['COMPLETED', 'paid'],
-  ['FAILED', 'failed'],
-  ['DECLINED', 'failed'],
-  ['RETURNED', 'returned'],
-]);
-
 function outcomeAt(paymentState: string): Outcome {
-  return FINAL_OUTCOMES.get(paymentState) ?? 'pending';
+  return outcomeOf(finalState(paymentState) ?? 'accepted');
 }
 
 /** Both in the currency's digits, where the service's has no more of them; an amount that the ledger never learned is not compared. */

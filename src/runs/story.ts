@@ -11,6 +11,8 @@ export interface Story extends ReportRow {
   readonly evidence: Evidence | null;
   /** Quotes of this payout that were proven dead before the present one. */
   readonly deadQuotes: readonly string[];
+  /** Quotes that were armed beside the present one, and are not proven dead. */
+  readonly quotesBeside: readonly string[];
   /** What one person proposes, for another one to confirm. */
   readonly proposal: ProposalShown | null;
   readonly history: readonly { at: string; to: string; actor: string; reason: string; exchange: string | null }[];
@@ -57,17 +59,20 @@ export async function storyOf({ runs }: Pick<Ledger, 'runs'>, runId: string, row
       ...reportRow(row),
       evidence: null,
       deadQuotes: [],
+      quotesBeside: [],
       proposal: null,
       history: [],
     };
   }
-  const dead = await runs.deadQuotes(runId);
+  const ofLine = (quotes: readonly { line: number; quoteId: string }[]): string[] =>
+    quotes.filter(({ line }) => line === row.line).map(({ quoteId }) => quoteId);
   return {
     ...place,
     state: row.state,
     ...reportRow(row),
     evidence: evidenceOf(row),
-    deadQuotes: dead.filter(({ line }) => line === row.line).map(({ quoteId }) => quoteId),
+    deadQuotes: ofLine(await runs.deadQuotes(runId)),
+    quotesBeside: ofLine(await runs.quotesBeside(runId)),
     proposal: proposalShown(row.proposal),
     history: row.history.map(({ at, exchange, ...step }) => ({
       ...step,
@@ -145,6 +150,7 @@ function sendingFacts({ evidence, ...story }: Story): string[][] {
     ...factOf('quote taken', [story.quotedAt]),
     ...factOf('quote ends', [story.quoteId && (evidence.quoteExpiresAt ?? 'the service names no end')]),
     ...story.deadQuotes.map((quoteId) => ['quote proven dead', quoteId]),
+    ...story.quotesBeside.map((quoteId) => ['armed too', quoteId]),
     ['attempts', String(story.attempts)],
     ['quotes used', String(evidence.quotes)],
     ...factOf('last armed', [evidence.armedAt]),

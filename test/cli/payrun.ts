@@ -227,6 +227,7 @@ export const storySchema = rowSchema.extend({
     })
     .nullable(),
   deadQuotes: z.array(z.string()),
+  quotesBeside: z.array(z.string()),
   proposal: z
     .strictObject({
       decision: z.string(),

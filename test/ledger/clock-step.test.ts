@@ -131,7 +131,7 @@ describe('a clock of Redis that was ahead for a minute, and is right again', () 
     const runId = await payingRun(ledger, freshRows(1));
     await sendTo(ledger, { runId, line: 2 }, 'completed');
     await ledger.runs.move(runId, { to: 'finished', actor: 'payrun', reason: '' });
-    expect(await ledger.runs.takeWatch(60 * DAY_MS)).toEqual([]);
+    expect(await ledger.runs.takeWatch(60 * DAY_MS, Date.now())).toEqual([]);
     // As a sweep in that minute leaves it: the next look is a day after that time. (With PAYRUN_WATCH_RETURNS below it, it is gone.)
     const key = `${prefix}:watch`;
     const score = await server.redis.zscore(key, runId);

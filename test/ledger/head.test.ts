@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -109,14 +109,21 @@ describe('opening a ledger', () => {
   test('does not ask for the same safety settings of who only looks', async () => {
     const looker = { ...claimOf(), safety: 'grace 0', requireMatch: false };
     expect(await desk.ledger.state.open(looker)).toBe(desk.instance);
-    await desk.ledger.state.adoptSafety('grace 0');
+    expect(await desk.ledger.state.swapSafety(SAFETY, 'grace 0')).toBe(true);
     expect(await desk.ledger.state.open({ ...looker, requireMatch: true })).toBe(desk.instance);
     expect((await refusalOf(desk.ledger.state.open(claimOf()))).message).toContain(SAFETY);
   });
 
+  test('adopts no safety settings in place of others than those that were seen', async () => {
+    await desk.ledger.state.swapSafety(SAFETY, 'grace 0');
+    expect(await desk.ledger.state.swapSafety(SAFETY, 'grace 9')).toBe(false);
+    expect((await desk.ledger.state.read()).safety).toBe('grace 0');
+  });
+
   test('adopts no safety settings where there is no ledger', async () => {
     const prefix = freshPrefix();
-    await openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR }).state.adoptSafety('grace 0');
+    const { state } = openLedger({ redis: server.redis, arming }, { prefix, dataDirId: DATA_DIR });
+    expect(await state.swapSafety('', 'grace 0')).toBe(false);
     expect(await server.redis.keys(`${prefix}*`)).toEqual([]);
   });
 
@@ -239,6 +246,14 @@ describe('a data directory', () => {
     expect(await open()).toEqual(bound);
     expect(await bindDataDir(bound, 'ledger-1')).toEqual(bound);
     expect(statSync(join(bound.path, 'ledger.json')).mode & 0o777).toBe(0o600);
+  });
+
+  test.each(['', '{"id":"', '{}'])('whose identity is %j is refused, and nothing is made anew', async (text) => {
+    const bound = await bindDataDir(await open(), 'ledger-1');
+    const file = join(bound.path, 'ledger.json');
+    writeFileSync(file, text);
+    expect((await refusalOf(open())).message).toBe(`${file} is damaged: it is not as payrun wrote it.`);
+    expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
   test('that is there already is closed to others where that is asked for, and else stays as it is', async () => {

@@ -69,6 +69,12 @@ describe('no limit is passed', () => {
     expect(words.flat().filter((word) => word === 'armed')).toHaveLength(7);
   });
 
+  test('for a day, also while the clock of Redis is ahead for weeks', async () => {
+    await armedOf(await payingRun(desk.ledger, rowsOf(1)), [2], limitsOf({ day: 700n }));
+    const [key = ''] = await server.redis.keys(`${desk.prefix}:spent:*`);
+    expect(await server.redis.pttl(key)).toBeGreaterThan(30 * 24 * 60 * 60_000);
+  });
+
   test('but a run has its own, and so has a beneficiary', async () => {
     const [one, other] = [await payingRun(desk.ledger, rowsOf(3)), await payingRun(desk.ledger, rowsOf(3))];
     expect(await armedOf(one, [2, 3], limitsOf({ run: 100n }))).toEqual(['armed', 'run']);

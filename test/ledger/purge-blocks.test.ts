@@ -30,7 +30,7 @@ test('a purge gives the references of all rows free that came to nothing, and fo
   await Promise.all(rows.map(({ line }) => movePayout(desk.ledger, { runId, line }, { to: 'rejected' })));
   await desk.ledger.runs.move(runId, { to: 'finished', actor: 'payrun', reason: '' });
   await desk.ledger.runs.leave(runId);
-  await desk.ledger.runs.takeWatch(-1);
+  await desk.ledger.runs.takeWatch(-1, Date.now());
   const { changes } = (await desk.ledger.runs.read(runId)) ?? { changes: 0 };
   await desk.ledger.runs.note(runId, { reportedChanges: String(changes) });
   expect(

@@ -28,7 +28,7 @@ test('a gateway that shows no payment, and answers all else, is not believed eit
 
   await ledger.runs.move(runId, { to: 'finished', actor: 'payrun', reason: '' });
   await ledger.runs.leave(runId);
-  await ledger.runs.takeWatch(-1);
+  await ledger.runs.takeWatch(-1, Date.now());
   const { changes } = (await ledger.runs.read(runId)) ?? { changes: 0 };
   await ledger.runs.note(runId, { reportedChanges: String(changes) });
   const purging = purgeRun(reportDeps(ledger, folder), runId, { actor: 'anna', olderThanMs: 0 });

@@ -241,11 +241,18 @@ describe('watching for returns', () => {
 
   test('begins a day after the end, comes daily, and is taken by one', async () => {
     const runId = await runIn('finished');
-    expect(await desk.ledger.runs.takeWatch(DAY_MS)).toEqual([]);
-    expect(await desk.ledger.runs.takeWatch(DAY_MS)).toEqual([]);
+    expect(await desk.ledger.runs.takeWatch(DAY_MS, Date.now())).toEqual([]);
+    expect(await desk.ledger.runs.takeWatch(DAY_MS, Date.now())).toEqual([]);
     await makeWatchDue(runId);
-    const taken = await Promise.all([1, 2, 3].map(() => desk.ledger.runs.takeWatch(DAY_MS)));
+    const taken = await Promise.all([1, 2, 3].map(() => desk.ledger.runs.takeWatch(DAY_MS, Date.now())));
     expect(taken.flat()).toEqual([runId]);
+  });
+
+  test('does not end because the clock of Redis is ahead of all others', async () => {
+    const runId = await runIn('finished');
+    await makeWatchDue(runId);
+    await desk.ledger.runs.takeWatch(-1, 0);
+    expect(await desk.redis.zscore(desk.keys.watch, runId)).not.toBeNull();
   });
 
   test('ends when the time is over, but not while a payment is still under way', async () => {
@@ -254,11 +261,11 @@ describe('watching for returns', () => {
     await move(runId, 'finished');
     await desk.redis.hset(desk.keys.run(runId), 'finishedAt', 1);
     await makeWatchDue(runId);
-    await desk.ledger.runs.takeWatch(DAY_MS);
+    await desk.ledger.runs.takeWatch(DAY_MS, Date.now());
     expect(await desk.redis.zscore(desk.keys.watch, runId)).not.toBeNull();
     await movePayout(desk.ledger, { runId, line: 2 }, { to: 'completed' });
     await makeWatchDue(runId);
-    expect(await desk.ledger.runs.takeWatch(DAY_MS)).toEqual([]);
+    expect(await desk.ledger.runs.takeWatch(DAY_MS, Date.now())).toEqual([]);
     expect(await desk.redis.zscore(desk.keys.watch, runId)).toBeNull();
   });
 });

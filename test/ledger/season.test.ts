@@ -399,9 +399,10 @@ describe('comparing intent logs', () => {
       await desk.ledger.state.compare({ dataDirId, server: now, last: true, json, peers: [] });
     }
     const { state, quoteId } = await readPayout(desk.ledger, { runId, line: 2 });
-    const dead = await desk.redis.lrange(desk.keys.dead(runId), 0, -1);
+    const beside = await desk.ledger.runs.quotesBeside(runId);
     const [first, second] = dirs.map((dir) => armed[dir].quoteId);
-    expect([state, quoteId, dead]).toEqual(['held', first, [`2 ${second}`]]);
+    expect([state, quoteId, beside]).toEqual(['held', first, [{ line: 2, quoteId: second }]]);
+    expect(await desk.ledger.runs.deadQuotes(runId)).toEqual([]);
   });
 
   test('of a directory that never armed anything opens the season', async () => {

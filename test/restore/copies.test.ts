@@ -2,16 +2,12 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { useProcesses } from '../support/payrun-processes.ts';
-import { openSite, rowsByReference, type Site, stopped, TEST_MS_MAX } from './site.ts';
+import { idOf, openSite, rowsByReference, type Site, stopped, TEST_MS_MAX } from './site.ts';
 
 const processes = useProcesses();
 
 const REFERENCES = Array.from({ length: 40 }, (_, index) => `K-${index}`);
 const WAIT = { timeout: TEST_MS_MAX, interval: 50 };
-
-function idOf(site: Site, host: string): string {
-  return (JSON.parse(readFileSync(join(site.cwd, host, 'ledger.json'), 'utf8')) as { id: string }).id;
-}
 
 function hasArmed(site: Site, host: string): boolean {
   const folder = join(site.cwd, host, 'intents');

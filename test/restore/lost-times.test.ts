@@ -2,16 +2,12 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { useProcesses } from '../support/payrun-processes.ts';
-import { openSite, rowsByReference, type Site, stopped, TEST_MS_MAX } from './site.ts';
+import { idOf, openSite, rowsByReference, type Site, stopped, TEST_MS_MAX } from './site.ts';
 
 const processes = useProcesses();
 
 const WAIT = { timeout: TEST_MS_MAX, interval: 100 };
 const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10)}T06:00:00.000Z`;
-
-function idOf(site: Site, host: string): string {
-  return (JSON.parse(site.textOf(`${host}/ledger.json`)) as { id: string }).id;
-}
 
 /** Two hosts that know of each other; neither runs. */
 async function withTwoHosts(): Promise<Site> {

@@ -25,6 +25,8 @@ export interface Site {
   readonly cwd: string;
   readonly server: TestRedis;
   readonly service: ServiceProcess;
+  /** All settings of a command on a host. */
+  env(host: string): Record<string, string>;
   run(words: readonly string[], host?: string): Promise<Ended>;
   /** The same, which must end with one of these codes. */
   does(words: readonly string[], ...codes: readonly number[]): Promise<string>;
@@ -88,6 +90,7 @@ export async function openSite(
     cwd,
     server,
     service,
+    env: envOf,
     run: (words, host = 'one') => processes.command(words, { cwd, env: envOf(host) }),
     async does(words, ...codes) {
       const ended = await site.run(words);
@@ -201,6 +204,11 @@ export async function settledWhileHidden(site: Site, runId: string, paidAt: numb
   await site.release();
   await site.resume(runId);
   await none('waiting');
+}
+
+/** The id of a host's data directory. */
+export function idOf(site: Site, host: string): string {
+  return (JSON.parse(site.textOf(`${host}/ledger.json`)) as { id: string }).id;
 }
 
 export function stopped(worker: Started): Promise<Ended> {

@@ -230,7 +230,7 @@ test('a reference that came free before a write-off is held although the rows th
   expect(await hosts.writeOff('bob')).toMatchObject({ result: 'done', missing: [] });
   // The nightly schedule removes what is old enough.
   await hosts.desk.ledger.runs.leave(runId);
-  await hosts.desk.ledger.runs.takeWatch(-1);
+  await hosts.desk.ledger.runs.takeWatch(-1, Date.now());
   const { changes } = (await hosts.desk.ledger.runs.read(runId)) ?? { changes: 0 };
   await hosts.desk.ledger.runs.note(runId, { reportedChanges: String(changes) });
   expect(await hosts.desk.ledger.purging.begin(runId, 0)).toBe('purging');

@@ -327,28 +327,37 @@ describe('a payment that the service made and forgot', () => {
 });
 
 describe('a payment that shows another amount than ours', () => {
-  test('is settled as it is shown by two people who name it, and halts nothing again', async () => {
-    const desk = await openDesk();
-    const quote = await holdSent(desk, { commits: true });
-    const { runId } = desk.rig;
-    const breach = { reasonCode: 'E_BREACH', reason: 'the payment shows another amount' };
-    const { version } = await desk.rig.payout();
-    await desk.rig.ledger.payouts.move({
-      runId,
-      line: 2,
-      actor: 'test',
-      reason: '',
-      version,
-      dueMs: 0,
-      values: breach,
-    });
-    desk.rig.service.onLookUp = (_request, answering) =>
-      desk.rig.service.reply(answering, { json: { ...desk.rig.service.book[0], originator: { sourceAmount: 1 } } });
-    expect((await desk.decide('paid', 'anna', quote)).evidence.join()).toContain('settled as it is shown');
-    await desk.decide('paid', 'bob', quote);
-    expect(await desk.rig.payout()).toMatchObject({ state: 'completed', reasonCode: 'E_BREACH' });
-    expect((await desk.rig.ledger.state.read()).halt).toBeNull();
-  });
+  test.each([
+    ['COMPLETED', 'completed'],
+    ['VALIDATING', 'accepted'],
+    ['FAILED', 'accepted'],
+  ])(
+    'and is %s is settled as it is shown by two people who name it: it is %s, and nothing is halted again',
+    async (paymentState, state) => {
+      const desk = await openDesk();
+      const quote = await holdSent(desk, { commits: true });
+      const { runId } = desk.rig;
+      const breach = { reasonCode: 'E_BREACH', reason: 'the payment shows another amount' };
+      const { version } = await desk.rig.payout();
+      await desk.rig.ledger.payouts.move({
+        runId,
+        line: 2,
+        actor: 'test',
+        reason: '',
+        version,
+        dueMs: 0,
+        values: breach,
+      });
+      desk.rig.service.onLookUp = (_request, answering) =>
+        desk.rig.service.reply(answering, {
+          json: { ...desk.rig.service.book[0], paymentState, originator: { sourceAmount: 1 } },
+        });
+      expect((await desk.decide('paid', 'anna', quote)).evidence.join()).toContain('settled as it is shown');
+      await desk.decide('paid', 'bob', quote);
+      expect(await desk.rig.payout()).toMatchObject({ state, reasonCode: 'E_BREACH' });
+      expect((await desk.rig.ledger.state.read()).halt).toBeNull();
+    },
+  );
 });
 
 describe('a rejection that nothing can confirm', () => {

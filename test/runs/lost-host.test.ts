@@ -40,7 +40,7 @@ describe('a purge while the season is closed', () => {
     await movePayout(hosts.desk.ledger, { runId, line: 2 }, { to: 'rejected' });
     await hosts.desk.ledger.runs.move(runId, { to: 'finished', actor: 'payrun', reason: '' });
     await hosts.desk.ledger.runs.leave(runId);
-    await hosts.desk.ledger.runs.takeWatch(-1);
+    await hosts.desk.ledger.runs.takeWatch(-1, Date.now());
     const { changes } = (await hosts.desk.ledger.runs.read(runId)) ?? { changes: 0 };
     await hosts.desk.ledger.runs.note(runId, { reportedChanges: String(changes) });
     // The retry file is handed in and paid by dir-b alone. Redis goes back; dir-b burns.

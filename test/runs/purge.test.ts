@@ -46,7 +46,7 @@ async function finalRun(id = 'r1', last: readonly PayoutState[] = ['accepted', '
   await finishRun(ledger, id);
   await writeReport(app, id);
   await ledger.runs.leave(id);
-  await ledger.runs.takeWatch(-1);
+  await ledger.runs.takeWatch(-1, Date.now());
   return id;
 }
 
@@ -177,7 +177,7 @@ describe('a run that is final', () => {
     await cancelRun(app, id, { actor: 'ann', reason: 'a mistake' });
     await writeReport(app, id);
     await app.ledger.runs.leave(id);
-    await app.ledger.runs.takeWatch(-1);
+    await app.ledger.runs.takeWatch(-1, Date.now());
     expect(await purgeRuns(app, ORDER)).toEqual([{ runId: id, result: 'purged' }]);
 
     const again = await submitRun(app, submission);

@@ -139,6 +139,8 @@ describe('a run with stages', () => {
       'stage 1 of 3, to row 2 of 8, is over (1 paid, 1 failed): look at it before it goes on',
     );
     expect(await feedAll(id)).toEqual([]);
+    // What was paid may come back while people look.
+    expect(await server.redis.zscore(`${app.config.prefix}:watch`, id)).not.toBeNull();
     await resumeRun(app, id, BY);
     expect((await read(id)).stages).toMatchObject({ at: 1, isOver: false });
     expect(await feedAll(id)).toEqual([4, 5, 6]);

@@ -181,11 +181,13 @@ function restoreLine(
   if (there !== undefined && there.quote !== null && there.quote !== line.q) {
     const saidYes = store.yes.has(there.quote);
     const isBreach = (isPaid || saidYes || (isApart && !isOwn)) && !(isWrittenOff && line.c > there.number('ct'));
-    store.runs.get(runId)?.dead.push({ line: line.l, quoteId: isBreach ? line.q : there.quote });
+    const run = store.runs.get(runId);
     if (isBreach) {
+      run?.beside.push({ line: line.l, quoteId: line.q });
       holdReturned(store, there, { line, now });
       return;
     }
+    run?.dead.push({ line: line.l, quoteId: there.quote });
   }
   const entry = there ?? addUnknown(store, runId, line.l);
   const isSameQuote = entry.quote === line.q;
@@ -222,11 +224,22 @@ function noteForgotten(store: Store, entry: Entry, quoteId: string): void {
   if (entry.quote !== quoteId) store.runs.get(entry.runId)?.dead.push({ line: entry.line, quoteId });
 }
 
+/** Whether an id is that of a quote which the payout left behind. */
+function isFormerQuote(store: Store, entry: Entry, id: string): boolean {
+  const run = store.runs.get(entry.runId);
+  return [...(run?.dead ?? []), ...(run?.beside ?? [])].some(
+    ({ line, quoteId }) => line === entry.line && quoteId === id,
+  );
+}
+
 /** What the service answered, and this Redis may have forgotten. */
 function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, now: number): void {
   const owner = store.quotes.get(quote);
   const entry = owner === undefined ? undefined : store.entries.get(owner);
-  const isOfOther = entry !== undefined && entry.get('pid') !== payment && store.quotes.get(payment) === owner;
+  const isOfOther =
+    entry !== undefined &&
+    store.quotes.get(payment) === owner &&
+    (entry.get('pid') !== payment || isFormerQuote(store, entry, payment));
   if (payment !== '' && payment !== quote && !isOfOther) disprove(store, 'payment-id-is-quote-id');
   if (entry === undefined || entry.quote !== quote) {
     store.yes.set(quote, payment);

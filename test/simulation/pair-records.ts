@@ -27,6 +27,7 @@ export async function compareRecords(pair: Pair, seed: number): Promise<void> {
       expect(lines, `${label}: ${runId} ${state}`).toEqual(linesIn(store, runId, state));
     }
     expect(await ledger.runs.deadQuotes(runId), `${label}: dead quotes`).toEqual(run?.dead);
+    expect(await ledger.runs.quotesBeside(runId), `${label}: quotes beside`).toEqual(run?.beside);
     const events = (await ledger.runs.events(runId)).map(({ event, actor, reason }) => ({ event, actor, reason }));
     expect(events, `${label}: events`).toEqual(run?.events);
     expectDue(await redis.zrange(real.keys.slices(runId), 0, -1, 'WITHSCORES'), run?.slices ?? new Map(), label);

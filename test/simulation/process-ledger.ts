@@ -299,5 +299,6 @@ function openRuns({ setting, ask, change }: Line) {
     note: (runId: string, fields: Record<string, string>) =>
       ask('note', (store) => void Object.assign(store.runs.get(runId)?.fields ?? {}, fields)),
     deadQuotes: (runId: string) => ask('dead quotes', (store) => [...(store.runs.get(runId)?.dead ?? [])]),
+    quotesBeside: (runId: string) => ask('quotes beside', (store) => [...(store.runs.get(runId)?.beside ?? [])]),
   };
 }

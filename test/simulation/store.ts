@@ -90,6 +90,8 @@ export interface RunEntry {
   amounts: Map<string, bigint>;
   slices: Map<string, number>;
   dead: { line: number; quoteId: string }[];
+  /** Armed beside the present one, and not proven dead. */
+  beside: { line: number; quoteId: string }[];
   events: { event: string; actor: string; reason: string }[];
 }
 
@@ -223,6 +225,7 @@ function copyRun(run: RunEntry): RunEntry {
     amounts: new Map(run.amounts),
     slices: new Map(run.slices),
     dead: [...run.dead],
+    beside: [...run.beside],
     events: [...run.events],
   };
 }
@@ -249,6 +252,7 @@ export function blankRun(id: string, now: number): RunEntry {
     amounts: new Map(),
     slices: new Map(),
     dead: [],
+    beside: [],
     events: [],
   };
 }

@@ -243,7 +243,7 @@ describe('each operation answers as the served document says', () => {
     mkdirSync(app.config.reportDir, { recursive: true });
     await writeReport(app, runId);
     await app.ledger.runs.leave(runId);
-    await app.ledger.runs.takeWatch(-1);
+    await app.ledger.runs.takeWatch(-1, Date.now());
     const young = await ada.call('POST', `/runs/${runId}/purge`, { body: { olderThan: '1d' } });
     expect(young.json).toMatchObject({ status: 409, detail: expect.stringContaining('too short a time ago') });
     expect((await ada.call('POST', `/runs/${runId}/purge`, { body: { olderThan: '1h' } })).status).toBe(400);

@@ -21,7 +21,7 @@ async function endedRun(app: App): Promise<string> {
   mkdirSync(app.config.reportDir, { recursive: true });
   await writeReport(app, runId);
   await app.ledger.runs.leave(runId);
-  await app.ledger.runs.takeWatch(-1);
+  await app.ledger.runs.takeWatch(-1, Date.now());
   return runId;
 }
 

@@ -183,12 +183,24 @@ interface Identity {
   readonly inode: 'its own' | 'another' | 'not said';
 }
 
+/** Throws a Refusal for a file that is not as payrun writes it, in one step: somebody changed it, or the disk lost it. */
+function readText(path: string, text: string): z.output<typeof schema> {
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch {
+    throw new Refusal(
+      `${path} is damaged: it is not as payrun wrote it.`,
+      'Put this file back from a copy of the data directory, and no other one. Where there is none, keep the directory as it is, start with a new PAYRUN_DATA_DIR, and let two people write the old one off.',
+    );
+  }
+}
+
 async function readIdentity(path: string): Promise<Identity | undefined> {
   const target = join(path, IDENTITY);
   const text = await ifThere(readFile(target, 'utf8'));
   const found = text === undefined ? undefined : await ifThere(stat(target, { bigint: true }));
   if (text === undefined || found === undefined) return undefined;
-  const { id, instance, inode, born } = schema.parse(JSON.parse(text));
+  const { id, instance, inode, born } = readText(target, text);
   if (inode === undefined) return { id, instance, inode: 'not said' };
   const { ino, birthtimeNs } = found;
   const isOwn = inode === String(ino) && (born === '' || birthtimeNs === 0n || born === String(birthtimeNs));

@@ -29,6 +29,7 @@ export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuo
     state,
     pauseReason: fields.get('pauseReason') ?? null,
     startAt: readStart(fields.get('startAt')),
+    askedStart: readStart(fields.get('askedStart')),
     stages: readStages(fields),
     stagePlan: readPlan(fields),
     fileName: text('fileName'),

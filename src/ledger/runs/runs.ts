@@ -34,6 +34,8 @@ export interface RunClaim {
   /** Names this one handing in, where its sender keeps such a name. */
   readonly submissionKey?: string | undefined;
   readonly stages?: StagePlan | undefined;
+  /** When it is to start, where that was said. */
+  readonly startAt?: RunStart | undefined;
   /** Make a new run of the content of one that is over and of which nothing was paid. */
   readonly again?: boolean | undefined;
 }
@@ -102,8 +104,16 @@ export interface Runs extends Rows {
   /** Takes a run that is over and reported out of the sweeper's walk; one that is being paid again stays. */
   leave(runId: string): Promise<void>;
   /** Runs whose payments are to be looked at for returns; each again a day later, until `forMs` after its end. */
-  takeWatch(forMs: number): Promise<string[]>;
-  deadQuotes(runId: string): Promise<{ line: number; quoteId: string }[]>;
+  takeWatch(forMs: number, now: number): Promise<string[]>;
+  /** Quotes that were proven dead. */
+  deadQuotes(runId: string): Promise<QuoteOfLine[]>;
+  /** Quotes that were armed beside the present one, as intent logs told, and are not proven dead. */
+  quotesBeside(runId: string): Promise<QuoteOfLine[]>;
+}
+
+interface QuoteOfLine {
+  readonly line: number;
+  readonly quoteId: string;
 }
 
 /** The runs of the ledger. */
@@ -163,14 +173,15 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: RowSeals): Runs 
     async leave(runId) {
       await runScript(redis, scripts.leave, { prefix, args: [runId] });
     },
-    async takeWatch(forMs) {
-      return textsOf(await runScript(redis, scripts.watch, { prefix, args: [forMs] }));
+    async takeWatch(forMs, now) {
+      return textsOf(await runScript(redis, scripts.watch, { prefix, args: [forMs, now] }));
     },
-    deadQuotes: async (runId) => (await redis.lrange(keys.dead(runId), 0, -1)).map(readDeadQuote),
+    deadQuotes: async (runId) => (await redis.lrange(keys.dead(runId), 0, -1)).map(readQuoteOfLine),
+    quotesBeside: async (runId) => (await redis.lrange(keys.beside(runId), 0, -1)).map(readQuoteOfLine),
   };
 }
 
-function readDeadQuote(entry: string): { line: number; quoteId: string } {
+function readQuoteOfLine(entry: string): QuoteOfLine {
   const [line = '', quoteId = ''] = entry.split(' ');
   return { line: Number.parseInt(line, 10), quoteId };
 }
@@ -222,6 +233,7 @@ function claimFields(claim: RunClaim): Record<string, string> {
     createdBy: claim.createdBy,
     ...(claim.dropper === undefined ? {} : { dropper: claim.dropper }),
     ...planFields(claim.stages ?? null),
+    ...(claim.startAt === undefined ? {} : { askedStart: String(claim.startAt) }),
     ...(claim.submissionKey === undefined ? {} : { submissionKey: claim.submissionKey }),
   };
 }

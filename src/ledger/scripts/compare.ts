@@ -59,6 +59,11 @@ local function hasGivenReferenceFree(p)
   return FREE[p.state] == true
 end
 
+-- The records of a purged run are gone, and nothing of it was open any more when they went.
+local function isPurged(run)
+  return redis.call('HEXISTS', runKey(run), 'purgedAt') == 1
+end
+
 -- Of two payouts with one reference the one that was armed has it. Where both were, nobody can tell which was the last: it
 -- stands for both, and neither is armed again before people say which.
 local function claimReference(e, p)
@@ -70,6 +75,8 @@ local function claimReference(e, p)
   for holder in string.gmatch(found, '%S+') do
     local run, line = string.match(holder, '^(.*)%-(%d+)$')
     local other = holder ~= id and load(run, line)
+    -- Of a purged run nothing can say any more that it came to nothing.
+    if holder ~= id and not other and isPurged(run) then claimants[#claimants + 1] = holder end
     if other and not hasGivenReferenceFree(other) then
       if get(other, 'ct') then claimants[#claimants + 1] = holder end
       set(other, 'rfh', e.h)
@@ -78,11 +85,6 @@ local function claimReference(e, p)
   end
   if #claimants > 1 then set(p, 'rfh', e.h) end
   redis.call('HSET', referencesKey(e.h), e.h, table.concat(claimants, ' '))
-end
-
--- The records of a purged run are gone, and nothing of it was open any more when they went.
-local function isPurged(e)
-  return redis.call('HEXISTS', runKey(e.r), 'purgedAt') == 1
 end
 
 -- Whether its history has this very arming; another payout may have its quote by now.
@@ -138,6 +140,14 @@ local function countFor(p, counted)
   addCounted(p.run, counted.d, counted.b, counted.s, '')
 end
 
+-- Whether an id is that of a quote which the payout left behind.
+local function isFormerQuote(p, id)
+  for _, list in ipairs({ deadKey(p.run), besideKey(p.run) }) do
+    if redis.call('LPOS', list, p.line .. ' ' .. id) then return true end
+  end
+  return false
+end
+
 -- What the service answered. A quote to which it said yes is never proven dead.
 local function noteYes(p, quote, payment)
   set(p, 'z2', 1)
@@ -153,7 +163,7 @@ local function noteYes(p, quote, payment)
 end
 
 local function restore(e)
-  if isPurged(e) then return end
+  if isPurged(e.r) then return end
   ensureRun(e)
   local p = load(e.r, e.l)
   local isApart = wasMissing or (p and isOfLate(p))
@@ -172,7 +182,8 @@ local function restore(e)
   if isOwn and e.c <= counter then return noteForgotten(e, p) end
   local saidYes = hasOther and redis.call('HEXISTS', YES, quote) == 1
   if hasOther and (isPaid or saidYes or (isApart and not isOwn)) and not (isLost and e.c > counter) then
-    noteQuote(p, e.q)
+    -- Nobody has proven it dead.
+    redis.call('RPUSH', besideKey(p.run), p.line .. ' ' .. e.q)
     set(p, 'ct', math.max(e.c, counter))
     -- Whichever of them ends last, or has no end, decides from when on people may call it not paid.
     local ends, otherEnds = tonumber(get(p, 'x') or '0'), tonumber(e.x) or 0
@@ -251,7 +262,7 @@ local function restoreAnswer(e)
   local run, line = string.match(owner or '', '^(.*)%-(%d+)$')
   local p = run and load(run, line)
   -- The payment of another quote of the payout says nothing of the service.
-  local isOfOther = p and get(p, 'pid') ~= e.p and redis.call('HGET', quotesKey(e.p), e.p) == owner
+  local isOfOther = p and redis.call('HGET', quotesKey(e.p), e.p) == owner and (get(p, 'pid') ~= e.p or isFormerQuote(p, e.p))
   if e.p ~= '' and e.p ~= e.y and not isOfOther and not e.n then disprove('payment-id-is-quote-id', 'quote ' .. e.y) end
   if not p or get(p, 'q') ~= e.y then
     redis.call('HSET', YES, e.y, e.p)

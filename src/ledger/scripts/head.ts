@@ -137,14 +137,27 @@ return { isOurs and 1 or 0, isOurs and ARGV[2] or found, text(now()) }
 `;
 
 /**
+ * Changes those settings that one person may change.
+ *
+ * KEYS[1] prefix; ARGV[1] the safety settings that are to be the ledger's; ARGV[2] those that the caller saw
+ * Returns 1, or 0 where they are others by now.
+ */
+export const SWAP_SAFETY = `${LUA_PRELUDE}
+if redis.call('HGET', HEAD, 'safety') ~= ARGV[2] then return 0 end
+redis.call('HSET', HEAD, 'safety', ARGV[1])
+return 1
+`;
+
+/**
  * Changes what people set between a payout and its arming, by two people.
  *
  * KEYS[1] prefix; ARGV[1] the safety settings that are to be the ledger's; ARGV[2] who; ARGV[3] seal of the
  * proposal that the caller saw, or ''; ARGV[4] seal of their own; ARGV[5] '1' where the one that they saw stands, is for these
- * settings, and is another person's
- * Returns 'proposed', 'adopted', or 'changed': the proposal that stands is not the one that the caller saw.
+ * settings, and is another person's; ARGV[6] the settings that the caller saw
+ * Returns 'proposed', 'adopted', or 'changed': the settings or the proposal are not those that the caller saw.
  */
 export const ADOPT_SAFETY = `${LUA_PRELUDE}
+if redis.call('HGET', HEAD, 'safety') ~= ARGV[6] then return 'changed' end
 if (redis.call('HGET', HEAD, 'safetySeal') or '') ~= ARGV[3] then return 'changed' end
 if ARGV[5] ~= '1' then
   redis.call('HSET', HEAD, 'safetyNew', ARGV[1], 'safetyBy', ARGV[2], 'safetySeal', ARGV[4])

@@ -171,6 +171,7 @@ local function addCounted(run, day, beneficiary, amounts, sign)
       redis.call('HINCRBY', spentKey(day), currency .. ' ' .. beneficiary, sign .. amount)
     end
   end
-  if sign == '' then redis.call('PEXPIRE', spentKey(day), 8 * 86400000) end
+  -- For long, as the clock of Redis may be ahead for a while.
+  if sign == '' then redis.call('PEXPIRE', spentKey(day), 35 * 86400000) end
 end
 `;

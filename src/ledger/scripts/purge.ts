@@ -82,14 +82,16 @@ return 1
 export const END_PURGE = `${LUA_PRELUDE}${LUA_OUTBOX_KEYS}
 local run = ARGV[1]
 if redis.call('HEXISTS', runKey(run), 'purgedAt') == 0 then return 0 end
-for _, entry in ipairs(redis.call('LRANGE', deadKey(run), 0, -1)) do
-  local line, quote = string.match(entry, '^(%d+) (.*)$')
-  if quote and redis.call('HGET', quotesKey(quote), quote) == run .. '-' .. line then
-    redis.call('HDEL', quotesKey(quote), quote)
+for _, list in ipairs({ deadKey(run), besideKey(run) }) do
+  for _, entry in ipairs(redis.call('LRANGE', list, 0, -1)) do
+    local line, quote = string.match(entry, '^(%d+) (.*)$')
+    if quote and redis.call('HGET', quotesKey(quote), quote) == run .. '-' .. line then
+      redis.call('HDEL', quotesKey(quote), quote)
+    end
   end
 end
 forgetPayouts(run)
-redis.call('UNLINK', statesKey(run), slicesKey(run), deadKey(run))
+redis.call('UNLINK', statesKey(run), slicesKey(run), deadKey(run), besideKey(run))
 redis.call('HDEL', runKey(run), 'lastLine', 'cursor', 'lastOutcomes')
 return 1
 `;

@@ -123,6 +123,8 @@ if ARGV[3] == '1' then
   event = 'stage'
 else
   redis.call('HSET', rk, 'state', 'paused', 'pauseReason', ARGV[4], 'stageOver', '1')
+  -- It may wait for days, and what was paid may come back meanwhile.
+  redis.call('ZADD', WATCH, text(now()), ARGV[1])
 end
 redis.call('HINCRBY', rk, 'changes', 1)
 redis.call('XADD', eventsKey(ARGV[1]), '*', 'event', event, 'actor', 'payrun', 'reason', ARGV[4])
@@ -260,9 +262,9 @@ redis.call('HSET', rk, 'pace', table.concat(kept, ' '))
 
 /**
  * Takes the runs whose completed payments are to be looked at for returns, and puts each off for a day. A run that is
- * over for longer than ARGV[1] ms and has no accepted payment left is settled and forgotten here.
+ * over for longer than ARGV[1] ms, by Redis's clock and by the caller's, and has no accepted payment left is settled and forgotten here.
  *
- * KEYS[1] prefix; ARGV[1] ms
+ * KEYS[1] prefix; ARGV[1] ms; ARGV[2] the caller's clock
  * Returns run ids.
  */
 export const TAKE_WATCH = `${LUA_PRELUDE}
@@ -270,7 +272,7 @@ local at = noteClock(now())
 local due = {}
 for _, run in ipairs(redis.call('ZRANGEBYSCORE', WATCH, '-inf', text(at), 'LIMIT', 0, 100)) do
   local f = redis.call('HMGET', runKey(run), 'finishedAt', 'n:accepted')
-  local isOld = at - tonumber(f[1] or '0') > tonumber(ARGV[1])
+  local isOld = f[1] and math.min(at, tonumber(ARGV[2])) - tonumber(f[1]) > tonumber(ARGV[1])
   if isOld and tonumber(f[2] or '0') <= 0 then
     redis.call('ZREM', WATCH, run)
   else

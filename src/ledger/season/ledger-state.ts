@@ -13,6 +13,7 @@ import {
   NOTE_DURABILITY,
   OPEN_HEAD,
   SWAP_RATE,
+  SWAP_SAFETY,
   TAKE_PACE,
 } from '../scripts/head.ts';
 import { ENTER_DIR, NOTE_PEERS, READ_SEASON } from '../scripts/season.ts';
@@ -62,10 +63,14 @@ export interface LedgerState {
   /** Opens the ledger or makes it; throws a Refusal when it is not the one that this process may use. */
   open(claim: HeadClaim): Promise<string>;
   read(): Promise<HeadFacts>;
-  /** Accepts this process's safety settings for the ledger. */
-  adoptSafety(safety: string): Promise<void>;
+  /** Makes settings those of the ledger; false where it does not have those any more that the caller saw. */
+  swapSafety(before: string, safety: string): Promise<boolean>;
   /** The same where it changes limits or approval: the first person proposes it, another one carries it out. */
-  adoptSafetyByTwo(safety: string, actor: string, seals: AdoptionSeals): Promise<'proposed' | 'adopted' | 'changed'>;
+  adoptSafetyByTwo(
+    change: { readonly before: string; readonly safety: string },
+    actor: string,
+    seals: AdoptionSeals,
+  ): Promise<'proposed' | 'adopted' | 'changed'>;
   /** `dataDirId`: the one of which is asked who keeps it waiting. */
   season(dataDirId?: string): Promise<Season>;
   /**
@@ -162,11 +167,9 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
     async read() {
       return headFactsOf(await redis.hgetall(keys.head));
     },
-    async adoptSafety(safety) {
-      if ((await redis.hexists(keys.head, 'safety')) === 1) await redis.hset(keys.head, 'safety', safety);
-    },
-    async adoptSafetyByTwo(safety, actor, { own, seen, isSecond }) {
-      const word = textOf(await run('adoptSafety', safety, actor, seen, own, flag(isSecond)));
+    swapSafety: async (before, safety) => (await run('swapSafety', safety, before)) === 1,
+    async adoptSafetyByTwo({ before, safety }, actor, { own, seen, isSecond }) {
+      const word = textOf(await run('adoptSafety', safety, actor, seen, own, flag(isSecond), before));
       return wordOf(['proposed', 'adopted', 'changed'], word);
     },
     ...seasonActs(run, armings),
@@ -293,6 +296,7 @@ function headScripts() {
     notePeers: script(NOTE_PEERS),
     compare: script(COMPARE_LINES),
     adoptSafety: script(ADOPT_SAFETY),
+    swapSafety: script(SWAP_SAFETY),
     halt: script(HALT),
     disprove: script(DISPROVE),
     hold: script(HOLD),

@@ -29,7 +29,7 @@ export async function finishRun(ledger: Ledger, runId: string): Promise<boolean>
 }
 
 /**
- * Looks up once more each quote of a finished run that was proven dead, and notes how many were found after all
+ * Looks up once more each quote of a finished run that its payouts left behind, and notes how many were found after all
  * (architecture.md, rule 8). One that is found is a breach. Only a well-formed "not found" counts as not found: when a look-up
  * said nothing, nothing is noted and the next call asks again. Does nothing when it was done before.
  */
@@ -37,7 +37,12 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
   if (run.deadQuotesFound !== null) return;
   let found = 0;
   let isCertain = true;
-  for (const { line, quoteId } of await deps.ledger.runs.deadQuotes(run.id)) {
+  const { runs } = deps.ledger;
+  const quotes = [
+    ...(await runs.deadQuotes(run.id)).map((quote) => ({ ...quote, was: 'was proven dead and' })),
+    ...(await runs.quotesBeside(run.id)).map((quote) => ({ ...quote, was: 'was armed too and' })),
+  ];
+  for (const { line, quoteId, was } of quotes) {
     const { payout } = await deps.payouts.read({ runId: run.id, line });
     if (payout === undefined) continue;
     const reading = await lookUpPatiently(deps, payout, quoteId);
@@ -45,7 +50,7 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
     if (reading.kind === 'nothing' || reading.kind === 'not-found') continue;
     if (await isOfAnother(deps.ledger, payout, reading.payment)) continue;
     found++;
-    await holdBreach(deps, payout, { evidence: `the quote ${quoteId} was proven dead and is paid`, quoteId });
+    await holdBreach(deps, payout, { evidence: `the quote ${quoteId} ${was} is paid`, quoteId });
   }
   if (isCertain || found > 0) await deps.ledger.runs.note(run.id, { deadQuotesFound: String(found) });
 }

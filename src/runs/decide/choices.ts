@@ -34,19 +34,20 @@ export function indicationsOf(payout: Payout): Indications {
   return { paid: signsOfPayment(payout), notPaid: signsAgainst(payout) };
 }
 
-function signsOfPayment({ attempts, quoteId, seen2xx, quoteExpiresAt }: Payout): string[] {
+function signsOfPayment({ attempts, quoteId, seen2xx, quoteExpiresAt, reasonCode }: Payout): string[] {
   const requests = `${attempts} ${attempts === 1 ? 'payment request' : 'payment requests'}`;
   return [
     ...(quoteId === null ? [] : [`${requests} may have been sent, and the last quote is not proven dead`]),
+    ...(reasonCode === 'E_DIR_LOST' ? ['a host that was written off may have sent it'] : []),
     ...(seen2xx ? ['the service answered a payment request with success'] : []),
     ...(quoteId !== null && quoteExpiresAt === null ? ['the service names no end of its quote'] : []),
   ];
 }
 
 function signsAgainst(payout: Payout): string[] {
-  const { attempts, quoteId, notFoundAt, quoteExpiresAt, rejectionConfirmed } = payout;
+  const { attempts, quoteId, notFoundAt, quoteExpiresAt, rejectionConfirmed, reasonCode } = payout;
   return [
-    ...(attempts === 0 ? ['no payment request was ever sent'] : []),
+    ...(attempts === 0 && reasonCode !== 'E_DIR_LOST' ? ['no payment request was ever sent'] : []),
     ...(attempts > 0 && quoteId === null ? ['each of its quotes was never sent, or is proven dead'] : []),
     ...(notFoundAt === null ? [] : [`the service knew no payment for it at ${rfc3339(notFoundAt)}`]),
     ...(quoteId !== null && quoteExpiresAt !== null ? [`its quote ends at ${rfc3339(quoteExpiresAt)}`] : []),

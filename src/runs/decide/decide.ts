@@ -5,8 +5,9 @@ import { isSameReference } from '../../intake/row/references.ts';
 import type { PayoutMove } from '../../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { Seals } from '../../ledger/seals.ts';
-import { LOOK_DAILY_MS } from '../../pay/due.ts';
+import { FIRST_TRACK_MS, LOOK_DAILY_MS } from '../../pay/due.ts';
 import { acceptPayment, NO_REASON, noteAnswer, paymentValues, placeOf } from '../../pay/facts.ts';
+import { finalState } from '../../pay/track.ts';
 import { type Decision, type Payout, type Proposal, payoutId } from '../../payout.ts';
 import { Refusal, withSteps } from '../../refusal.ts';
 import { rowsFinding } from '../safety/seals.ts';
@@ -44,7 +45,7 @@ export interface Decided {
  * says otherwise: a payment that is found is written down at once, for a fact beats a doubt.
  */
 export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Asked): Promise<Decided> {
-  const why = whyNotDecided(payout, asked.decision) ?? (await whyNotAllowed(deps.ledger, payout, asked));
+  const why = await whyNotNow(deps, payout, asked);
   if (why !== undefined) throw refuse(payout, why);
   await requireTrueRow(deps, payout, asked);
   const findings = await lookUpForPeople(deps, payout, asked);
@@ -63,6 +64,12 @@ export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Aske
   if (hasCaveats && asked.caveats !== 'read') return { result: 'to-read', evidence };
   await carryOut(deps, payout, { ...asked, proposedBy: proposal.by, found: findings.payment, other: findings.other });
   return { result: 'done', evidence };
+}
+
+async function whyNotNow({ ledger }: DecideDeps, payout: Payout, asked: Asked): Promise<string | undefined> {
+  // What another host sent may not be known yet.
+  if (payout.quoteId === null && !(await ledger.state.season()).open) return WHY_NOT_YET;
+  return whyNotDecided(payout, asked.decision) ?? (await whyNotAllowed(ledger, payout, asked));
 }
 
 /** Null also for one of somebody whose account was disabled since. */
@@ -158,7 +165,7 @@ function notPaidMove({ state, quoteId }: Payout): Pick<PayoutMove, 'to' | 'dueMs
   return quoteId === null ? { to: 'cancelled' } : { to: 'rejected', dueMs: LOOK_DAILY_MS };
 }
 
-/** What the service forgot, or shows otherwise than we asked for, is over by the word of two people; else it is followed. */
+/** What the service forgot is over by the word of two people, and so is what it shows otherwise than we asked for once it is completed; else it is followed. */
 async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { act: AuditAct }): Promise<void> {
   const { found, paymentId, proposedBy, by, reason, act } = agreed;
   const { quoteId } = payout;
@@ -168,8 +175,10 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { a
   if (found === undefined || found.isAsShown === true) {
     if (found !== undefined)
       await noteAnswer(found.pay, payout, { quoteId, paymentId: found.payment.paymentId, isNamed: true });
+    const isOver = found === undefined || finalState(found.payment.paymentState) === 'completed';
+    const end = isOver ? ({ to: 'completed' } as const) : ({ to: 'accepted', dueMs: FIRST_TRACK_MS } as const);
     const values = found === undefined ? {} : paymentValues(found.payment, payout);
-    await moveOrRefuse(deps, payout, { ...people, to: 'completed', values });
+    await moveOrRefuse(deps, payout, { ...people, ...end, values });
     return;
   }
   const accepted = await acceptPayment({ ...found.pay, owner: people.actor }, payout, {
@@ -197,7 +206,10 @@ async function moveOrRefuse(
     return;
   }
   if (result === 'season') throw refuse(payout, WHY_NOT_YET);
-  if (result === 'forbidden' && move.to === 'ready') throw refuse(payout, 'its run was cancelled');
+  if (result === 'forbidden' && move.to === 'ready') {
+    const isAwaiting = (await ledger.runs.read(payout.runId))?.state === 'awaiting-approval';
+    throw refuse(payout, isAwaiting ? 'its run waits for approval' : 'its run was cancelled');
+  }
   throw refuse(payout, `it has just changed (it is ${state} now)`);
 }
 

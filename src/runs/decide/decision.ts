@@ -11,6 +11,10 @@ const MAY_BE_PAID: readonly PayoutState[] = ['armed', 'quoted', 'unknown', 'held
 const MAY_BE_PAID_ELSEWHERE =
   'the lost host may have sent it, and a row that is dropped may be paid again. Leave it held where the service has its payment; where it has none, settle it as not paid a day later';
 
+/** Its payment ties to no quote that is known. */
+const PAID_BY_LOST =
+  'no quote of it is known here: leave it held where the service has its payment, until the lost host comes back';
+
 /** Why people may not decide this of the payout as it stands; undefined when they may (architecture.md, rule 9). */
 export function whyNotDecided(payout: Payout, decision: Decision): string | undefined {
   if (decision === 'paid') return whyNotPaid(payout);
@@ -23,8 +27,10 @@ export function whyNotDecided(payout: Payout, decision: Decision): string | unde
   return wasSent ? 'a payment request for it may have been sent: settle whether it was paid' : undefined;
 }
 
-function whyNotPaid({ quoteId, state }: Payout): string | undefined {
-  if (quoteId === null) return 'it was never sent';
+function whyNotPaid({ quoteId, state, reasonCode, attempts }: Payout): string | undefined {
+  if (quoteId === null && reasonCode === 'E_DIR_LOST') return PAID_BY_LOST;
+  if (quoteId === null)
+    return attempts === 0 ? 'it was never sent' : 'each quote of it was never sent, or is proven dead';
   return MAY_BE_PAID.includes(state) ? undefined : `it is ${state}`;
 }
 

@@ -4,6 +4,7 @@ import type { PayDeps } from '../../pay/deps.ts';
 import { acceptPayment, exchangeOf, holdBreach } from '../../pay/facts.ts';
 import { NO_CANARY } from '../../pay/look-up/canary.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
+import { finalState } from '../../pay/track.ts';
 import { type Decision, type Payout, payoutId } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import type { PaymentReply } from '../../service/replies.ts';
@@ -52,9 +53,7 @@ export async function lookUpForPeople(
   asked: { decision: Decision; paymentId: string },
 ): Promise<Findings> {
   if (asked.decision === 'paid') return await lookUpNamed(deps, payout, asked.paymentId);
-  const dead = await deps.ledger.runs.deadQuotes(payout.runId);
-  const quotes = dead.filter(({ line }) => line === payout.line).map(({ quoteId }) => quoteId);
-  if (payout.quoteId !== null) quotes.push(payout.quoteId);
+  const quotes = await quotesOf(deps.ledger, payout);
   const other = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : NO_OTHER;
   const findings =
     quotes.length > 0
@@ -68,6 +67,13 @@ export async function lookUpForPeople(
   const sentElsewhere = payout.reasonCode === 'E_DIR_LOST' ? [SENT_ELSEWHERE] : [];
   const givenUp = asked.decision === 'allow' && payout.givenUp ? [GIVEN_UP] : [];
   return { ...findings, caveats: [...findings.caveats, ...sentElsewhere, ...givenUp, ...other.words], other };
+}
+
+/** Each quote of a payout that may have been sent, the present one last. */
+async function quotesOf({ runs }: Pick<Ledger, 'runs'>, { runId, line, quoteId }: Payout): Promise<string[]> {
+  const former = [...(await runs.deadQuotes(runId)), ...(await runs.quotesBeside(runId))];
+  const quotes = former.filter((quote) => quote.line === line).map((quote) => quote.quoteId);
+  return quoteId === null ? quotes : [...quotes, quoteId];
 }
 
 const OWN_ID = 'payment-id-is-quote-id';
@@ -160,7 +166,11 @@ async function writeDown(
     await acceptPayment(pay, payout, { ...found, act });
     await ledger.audit.appendWaiting();
   } else {
-    await holdBreach(pay, payout, { evidence: `the dead quote ${quoteId} is paid`, quoteId, exchange });
+    await holdBreach(pay, payout, {
+      evidence: `the quote ${quoteId}, which it left behind, is paid`,
+      quoteId,
+      exchange,
+    });
   }
   return 'the service has its payment, and that is written down now';
 }
@@ -213,6 +223,7 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
     case 'found':
       return {
         ...facts,
+        ...(await besideNamed({ ...deps, pay }, payout, reading.payment)),
         words: [shownReference(reading.payment, 'its')],
         payment: { payment: reading.payment, ...found },
       };
@@ -232,6 +243,33 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
         return { ...facts, contradiction: `the service takes ${paymentId} for no payment's id` };
       throw refuseSilence(payout, reading.reason);
   }
+}
+
+/** What the service has for the payout's other quotes, where people name one payment of it. */
+async function besideNamed(
+  { ledger, pay }: Pick<EvidenceDeps, 'ledger'> & { readonly pay: PayDeps },
+  payout: Payout,
+  named: PaymentReply,
+): Promise<Pick<Findings, 'caveats'> & { readonly contradiction?: string }> {
+  const caveats: string[] = [];
+  for (const quoteId of await quotesOf(ledger, payout)) {
+    const paymentId = paymentOf(payout, quoteId);
+    if (paymentId === named.paymentId || quoteId === named.paymentId) continue;
+    const reading = readLookUpAnswer(await readPayment(pay, paymentId), payout, { ...pay.rules, paymentId });
+    if (reading.kind === 'nothing') throw refuseSilence(payout, reading.reason);
+    if (reading.kind === 'not-found' || (await wordsOfAnother({ ledger }, payout, reading)) !== undefined) continue;
+    const shown = `the service also has a payment for its quote ${quoteId}, which is ${reading.payment.paymentState ?? 'without a state'}`;
+    if (hasFailed(named) && !hasFailed(reading.payment))
+      return { caveats, contradiction: `${shown}: settle it as paid by that payment` };
+    caveats.push(`${shown}: it may have been paid twice`);
+  }
+  return { caveats };
+}
+
+/** Whether its money is not with the beneficiary, for good. */
+function hasFailed({ paymentState }: PaymentReply): boolean {
+  const end = finalState(paymentState);
+  return end === 'failed' || end === 'returned';
 }
 
 function shownReference({ paymentId, paymentState, internalId }: PaymentReply, whose: 'its' | 'another'): string {

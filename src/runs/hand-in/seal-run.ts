@@ -1,18 +1,73 @@
-import { type AuditRecord, entryText, readEntry } from '../../audit/entry.ts';
+import { type AuditAct, type AuditRecord, entryText, readEntry } from '../../audit/entry.ts';
+import { rfc3339 } from '../../clock.ts';
 import type { ApprovalRules } from '../../config/approval.ts';
 import type { CheckedFile } from '../../intake/check-file.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { Run } from '../../payout.ts';
+import type { Run, RunStart, StagePlan } from '../../payout.ts';
 import { approvalsNeeded } from '../decide/approval.ts';
 import type { HandedIn } from './handed-in.ts';
 
 /** What the audit log tells of how a run was handed in. */
-export type OnRecord = HandedIn & Pick<Run, 'stagePlan'> & { readonly maxCostDriftBp: bigint | undefined };
+export type OnRecord = HandedIn &
+  Pick<Run, 'stagePlan' | 'askedStart'> & { readonly maxCostDriftBp: bigint | undefined };
 
 /** What is told of a plan there. */
-export function planDetails(plan: Run['stagePlan'] | undefined): Record<string, string> {
+function planDetails(plan: Run['stagePlan'] | undefined): Record<string, string> {
   if (plan === undefined || plan === null) return {};
   return { stages: plan.sizes, goesOnIfPaid: plan.goesOnIfPaid ? 'yes' : 'no' };
+}
+
+/** What is told of the time to start. */
+function startDetails(startAt: RunStart | undefined): Record<string, string> {
+  if (startAt === undefined) return {};
+  return { startAt: startAt === 'schedule' ? startAt : rfc3339(startAt) };
+}
+
+function readAskedStart(text: string | undefined): RunStart | null {
+  if (text === undefined || text === 'schedule') return text ?? null;
+  return Date.parse(text);
+}
+
+/** What is asked for when a file is handed in (`Submission`). */
+interface AskedFor {
+  readonly actor: string;
+  readonly dropper?: string | undefined;
+  readonly stages?: StagePlan | undefined;
+  readonly maxCostDriftBp?: bigint | undefined;
+  readonly key?: string | undefined;
+  readonly startAt?: RunStart | undefined;
+}
+
+/** What the audit log tells of a hand-in: one that made the run, or one that came to it. */
+export function entryOf(
+  { id, isNew }: { readonly id: string; readonly isNew: boolean },
+  {
+    sha256: fileSha256,
+    contentHash,
+    acceptedHash,
+    rows,
+  }: Pick<CheckedFile, 'sha256' | 'contentHash' | 'acceptedHash' | 'rows'>,
+  { actor, dropper, stages, maxCostDriftBp, key, startAt }: AskedFor,
+): AuditAct {
+  const dropped: Record<string, string> = dropper === undefined ? {} : { droppedBy: dropper };
+  const details = { fileSha256, contentHash, acceptedHash, rows: String(rows), ...dropped };
+  if (!isNew) return { actor, action: 'run.attached', target: id, details };
+  const asked: Record<string, string> = {
+    ...(maxCostDriftBp === undefined ? {} : { maxCostDriftBp: String(maxCostDriftBp) }),
+    ...(key === undefined ? {} : { key }),
+  };
+  return {
+    actor,
+    action: 'run.submitted',
+    target: id,
+    details: { ...details, ...asked, ...planDetails(stages), ...startDetails(startAt) },
+  };
+}
+
+/** By whom, and with what, a run is handed in that nobody had begun before. */
+export function byOf({ actor, dropper, stages, maxCostDriftBp, startAt }: AskedFor): OnRecord {
+  const askedStart = startAt ?? null;
+  return { createdBy: actor, dropper: dropper ?? null, stagePlan: stages ?? null, maxCostDriftBp, askedStart };
 }
 
 /**
@@ -43,9 +98,10 @@ export async function handedInOnRecord(
 }
 
 function onRecord({ actor: createdBy, details }: AuditRecord): OnRecord {
-  const { droppedBy: dropper = null, stages, goesOnIfPaid, maxCostDriftBp: bound } = details;
+  const { droppedBy: dropper = null, stages, goesOnIfPaid, maxCostDriftBp: bound, startAt } = details;
   const stagePlan = stages === undefined ? null : { sizes: stages, goesOnIfPaid: goesOnIfPaid === 'yes' };
-  return { createdBy, dropper, stagePlan, maxCostDriftBp: bound === undefined ? undefined : BigInt(bound) };
+  const maxCostDriftBp = bound === undefined ? undefined : BigInt(bound);
+  return { createdBy, dropper, stagePlan, maxCostDriftBp, askedStart: readAskedStart(startAt) };
 }
 
 function isCoded({ keys }: Pick<Ledger['audit'], 'keys'>, entry: AuditRecord): boolean {

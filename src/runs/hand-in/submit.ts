@@ -1,4 +1,3 @@
-import type { AuditAct } from '../../audit/entry.ts';
 import type { Clock, Random } from '../../clock.ts';
 import type { ApprovalRules } from '../../config/approval.ts';
 import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../intake/check-file.ts';
@@ -18,7 +17,7 @@ import { type RecordDeps, recordRows } from './record-rows.ts';
 import { refuseBusy, refuseCancelled, refuseInterrupted, refuseRestarted } from './refusals.ts';
 import { newRunId } from './run-id.ts';
 import { standsOnSameLines } from './same-rows.ts';
-import { handedInOnRecord, type OnRecord, planDetails, sealOfRun } from './seal-run.ts';
+import { byOf, entryOf, handedInOnRecord, type OnRecord, sealOfRun } from './seal-run.ts';
 import { openStageEnds } from './stage-ends.ts';
 import { type StartRules, waitingFor } from './start.ts';
 
@@ -83,47 +82,31 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
     await deps.notifier?.announceRefused(checked, deps.clock.now());
     return { kind: 'refused', checked };
   }
-  const { id, isNew, isFresh } = await claimOrTakeOver(deps, checked, submission);
-  await deps.ledger.audit.append(entryOf({ id, isNew }, checked, submission));
+  const { id, isNew, isFresh, asked } = await claimOrTakeOver(deps, checked, submission);
+  await deps.ledger.audit.append(entryOf({ id, isNew }, checked, asked));
+  const by = isFresh ? byOf(asked) : await byOnRecord(deps, id, asked);
   if (await isUnrecorded(deps, id, { path: submission.path, checked })) {
     await requireSeason(deps);
-    const by = isFresh ? byOf(submission) : await byOnRecord(deps, id, submission);
     const acceptedHash = await recordRun(deps, id, { submission, checked, by });
     // The service's list of identities may have become another one since the file was checked.
     if (acceptedHash !== checked.acceptedHash) {
       await deps.ledger.audit.append(entryOf({ id, isNew: false }, { ...checked, acceptedHash }, submission));
     }
   }
-  await releaseRun(deps, id, submission);
+  await releaseRun(deps, id, { ...submission, startAt: by.askedStart ?? undefined });
   return { kind: 'submitted', run: await readRun(deps, id), isNew, checked };
-}
-
-function entryOf(
-  { id, isNew }: Pick<Claimed, 'id' | 'isNew'>,
-  { sha256: fileSha256, contentHash, acceptedHash, rows }: CheckedFile,
-  { actor, dropper, stages, maxCostDriftBp, key }: Submission,
-): AuditAct {
-  const dropped: Record<string, string> = dropper === undefined ? {} : { droppedBy: dropper };
-  const details = { fileSha256, contentHash, acceptedHash, rows: String(rows), ...dropped };
-  if (!isNew) return { actor, action: 'run.attached', target: id, details };
-  const asked: Record<string, string> = {
-    ...(maxCostDriftBp === undefined ? {} : { maxCostDriftBp: String(maxCostDriftBp) }),
-    ...(key === undefined ? {} : { key }),
-  };
-  return { actor, action: 'run.submitted', target: id, details: { ...details, ...asked, ...planDetails(stages) } };
-}
-
-function byOf({ actor, dropper, stages, maxCostDriftBp }: Submission): OnRecord {
-  return { createdBy: actor, dropper: dropper ?? null, stagePlan: stages ?? null, maxCostDriftBp };
 }
 
 /** By whom, and with what, a run was handed in that somebody had begun before. */
 async function byOnRecord(deps: SubmitDeps, id: string, submission: Submission): Promise<OnRecord> {
-  const by = (await handedInOnRecord(deps.ledger, id)) ?? byOf({ ...submission, stages: undefined });
+  const { stagePlan, askedStart } = await readRun(deps, id);
+  const by =
+    (await handedInOnRecord(deps.ledger, id)) ?? byOf({ ...submission, stages: undefined, startAt: undefined });
   return {
     ...by,
-    stagePlan: by.stagePlan ?? (await readRun(deps, id)).stagePlan,
+    stagePlan: by.stagePlan ?? stagePlan,
     maxCostDriftBp: by.maxCostDriftBp ?? submission.maxCostDriftBp,
+    askedStart: by.askedStart ?? askedStart ?? submission.startAt ?? null,
   };
 }
 
@@ -170,8 +153,12 @@ export function isRefused(
  * Claims the content. Where another file of the same rows was never recorded to its end, and nobody records it now, that run
  * is cancelled and its rows are taken over: the very bytes that began it may be gone.
  */
-async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submission: Submission): Promise<Claimed> {
-  const claimed = await claimRun(deps, checked, submission);
+async function claimOrTakeOver(
+  deps: SubmitDeps,
+  checked: CheckedFile,
+  submission: Submission,
+): Promise<Claimed & { readonly asked: Submission }> {
+  const claimed = { ...(await claimRun(deps, checked, submission)), asked: submission };
   if (claimed.isNew) return claimed;
   const run = await readRun(deps, claimed.id);
   const isUnfinished = run.state === 'recording' || run.state === 'cancelled';
@@ -186,7 +173,15 @@ async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submissio
   if (result === 'there' && !run.isTakenOver) throw refuseCancelled(run);
   if (result !== 'moved' && result !== 'there') throw refuseBusy(run, RECORDING_QUIET_MS);
   await cancelReady(deps.ledger, run.id, actor);
-  return await claimRun(deps, checked, { ...submission, again: true });
+  const asked = { ...(await asSaidBefore(deps, run.id, submission)), again: true };
+  return { ...(await claimRun(deps, checked, asked)), asked };
+}
+
+/** What was said of the first file holds for its rows in another one. */
+async function asSaidBefore(deps: SubmitDeps, runId: string, submission: Submission): Promise<Submission> {
+  const { stagePlan, maxCostDriftBp, askedStart } = await byOnRecord(deps, runId, submission);
+  const stages = stagePlan ?? submission.stages;
+  return { ...submission, stages, maxCostDriftBp, startAt: askedStart ?? undefined };
 }
 
 /** Throws a Refusal where another file may not take over the rows of a run that is not recorded to its end. */
@@ -213,7 +208,7 @@ interface Claimed {
 async function claimRun(
   deps: SubmitDeps,
   checked: CheckedFile,
-  { actor, dropper, key, again, stages }: Submission,
+  { actor, dropper, key, again, stages, startAt }: Submission,
 ): Promise<Claimed> {
   for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
     const own = newRunId(deps);
@@ -228,6 +223,7 @@ async function claimRun(
       dropper,
       submissionKey: key,
       stages,
+      startAt,
       again,
     });
     // What a Redis that went back in time lost is restored first; else its files would look new.

@@ -49,7 +49,7 @@ export async function adoptSettings({ ledger, safety, jobs }: AdoptDeps, actor: 
   if (workers.length > 0) throw refuseWhileWorking(workers);
   const result = takesTwo(before, safety) ? await adoptByTwo(ledger, safety, actor) : 'adopted';
   if (result === 'same-person') return result;
-  if (!takesTwo(before, safety)) await ledger.state.adoptSafety(safety);
+  if (!takesTwo(before, safety) && !(await ledger.state.swapSafety(before, safety))) throw refuseChanged();
   const action = result === 'adopted' ? 'settings.adopted' : 'settings.proposed';
   await ledger.audit.append({ actor, action, target: 'ledger', details: { before, after: safety } });
   return result;
@@ -67,10 +67,14 @@ async function adoptByTwo(
     const isProposed = proposed?.safety === safety && (await wordStands(ledger, proposed.seal, wordBy(proposed.by)));
     if (isProposed && isSamePerson(proposed.by, actor)) return 'same-person';
     const seals = { own: ledger.seals.word(wordBy(actor)), seen: proposed?.seal ?? '', isSecond: isProposed };
-    const result = await ledger.state.adoptSafetyByTwo(safety, actor, seals);
+    const result = await ledger.state.adoptSafetyByTwo({ before, safety }, actor, seals);
     if (result !== 'changed') return result;
   }
-  throw new Refusal('Others adopt settings at this moment.', 'Look again, and try again.', { kind: 'unavailable' });
+  throw refuseChanged();
+}
+
+function refuseChanged(): Refusal {
+  return new Refusal('Others adopt settings at this moment.', 'Look again, and try again.', { kind: 'unavailable' });
 }
 
 function refuseWhileWorking(workers: readonly LivingWorker[]): Refusal {

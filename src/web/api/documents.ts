@@ -181,6 +181,7 @@ export const storyDocument: z.ZodType<Story> = z.object({
   state: z.enum([...PAYOUT_STATES, 'refused']),
   evidence: evidence.nullable(),
   deadQuotes: z.array(z.string()),
+  quotesBeside: z.array(z.string()),
   proposal: proposalDocument.nullable(),
   history: z.array(z.object({ at: time, to: z.string(), actor: z.string(), reason: z.string(), exchange: text })),
 });
