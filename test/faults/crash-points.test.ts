@@ -16,7 +16,7 @@ const ROWS = 12;
 /** Long enough that no quote ends under way on a busy machine: each that is armed is counted. */
 const LONG_QUOTES = { quoteLifeMs: 5000 };
 /** One payout at a time: while one is recorded, the next one would be armed. The first quotes are struck where none is under way yet. */
-const ALONE = { PAYRUN_CONCURRENCY: '1', PAYRUN_RATE: '2' };
+const ALONE = { PAYRUN_CONCURRENCY: '1', PAYRUN_RATE: '1' };
 
 interface Point {
   readonly id: string;

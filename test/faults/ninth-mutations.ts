@@ -53,7 +53,11 @@ export const NINTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a payment is followed whatever its reference looks like',
-    edits: replaced('src/pay/track.ts', " || reading.kind === 'other-reference'", ''),
+    edits: replaced(
+      'src/pay/track.ts',
+      "'payment' in reading",
+      "'payment' in reading && reading.kind !== 'other-reference'",
+    ),
     caughtBy: named(REFERENCE_TESTS, 'a payout whose payment shows another reference does not stay accepted for ever'),
   },
   {

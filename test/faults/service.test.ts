@@ -44,8 +44,9 @@ faultRow({
   settings: { PAYRUN_CONCURRENCY: String(CONCURRENCY) },
   tryMsMax: AWAY_MS + 2 * 60_000,
   async body(rig) {
-    await busy(rig, 0);
+    // First, so that work is left for both however long a worker takes to start.
     await rig.startWorker('two');
+    await busy(rig, 0);
     await rig.booked(8);
     rig.service.switches.set(odds(AWAY, 1));
     const before = requestsTo(rig);
@@ -86,8 +87,9 @@ faultRow({
   ...SLOWLY,
   tryMsMax: 4 * 60_000,
   async body(rig) {
-    await busy(rig, 0);
+    // First, so that work is left for both however long a worker takes to start.
     await rig.startWorker('two');
+    await busy(rig, 0);
     const flights = watchFlights(rig, PAYMENT);
     for (const [retryAfter, leastMs, mostMs] of RETRY_AFTER) {
       await rig.until('the end of the pause before', async () => (await rig.redis.client.exists(WAIT)) === 0);

@@ -63,7 +63,7 @@ export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledge
     // What is written here cannot be forged.
     seals: { ...openSeals(), judgePayout: () => 'true', judgeWord: () => 'true' },
     payouts,
-    state: openHead(line),
+    state: openHead(line, payouts),
     runs: openRuns(line),
     audit: openAudit(setting, { ...parts, ask: line.ask }),
     references: openReferences(line),
@@ -171,9 +171,10 @@ function openReferences({ ask }: Line): References {
   };
 }
 
-function openHead({ setting, ask }: Line): Partial<LedgerState> {
+function openHead({ setting, ask }: Line, payouts: Payouts): Partial<LedgerState> {
   const { world, checks } = setting;
   return {
+    season: () => ask('season', (store, now) => readSeason(store, now, payouts.highestCounter())),
     read: () => ask('head', ({ halt, releaseBy }) => ({ halt, releaseBy }) as HeadFacts),
     halt: (actor, reason, act) =>
       ask('halt', (store) => {
@@ -207,10 +208,7 @@ function openHead({ setting, ask }: Line): Partial<LedgerState> {
 function openSeasonHead({ setting, ask, change }: Line, payouts: Payouts): SeasonHead {
   const { world } = setting;
   return {
-    season() {
-      const saw = payouts.highestCounter();
-      return ask('season', (store, now) => readSeason(store, now, saw));
-    },
+    season: () => ask('season', (store, now) => readSeason(store, now, payouts.highestCounter())),
     enterDir: (id, hasLogs) => ask('enter', (store) => enterDir(store, id, hasLogs)),
     notePeers: (id, peers) => ask('note peers', (store) => notePeers(store, id, peers)),
     compare: (part) =>
