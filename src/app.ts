@@ -9,7 +9,7 @@ import { claimDataDir, openDirLease } from './ledger/intents/dir-lease.ts';
 import { highestCounter, intentsFolder } from './ledger/intents/intent-log.ts';
 import { readPeers } from './ledger/intents/peers.ts';
 import { type IntentRoom, openIntentRoom } from './ledger/intents/room.ts';
-import { safetyOf } from './ledger/intents/safety.ts';
+import { rememberedMs, safetyOf } from './ledger/intents/safety.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { openSeenVersions } from './ledger/people/seen-versions.ts';
@@ -159,7 +159,9 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       readDurability: () => readDurability(redis),
       ...openSeason({ config, clock, random, log, ledger, lease, durability }, dataDir),
     };
-    const app = { config, clock, random, log, at, ledger, ...facts };
+    // Whoever hands in cannot make a reference free sooner than the ledger does.
+    const rememberMs = Math.max(config.rememberMs, rememberedMs((await head.read()).safety));
+    const app = { config: { ...config, rememberMs }, clock, random, log, at, ledger, ...facts };
     const requireSafety = async (): Promise<void> => {
       await head.open({ ...claim, knownInstance: dataDir.instance, requireMatch: true });
     };

@@ -50,6 +50,9 @@ const duplicatesWithin = z
   .union([z.literal('off').transform(() => null), durationFrom('1m', '400d')])
   .meta({ takes: '`off` or `1m` to `400d`' });
 
+/** Of references, unless set. */
+export const REMEMBER_MS = 400 * 86_400_000;
+
 const prefix = z
   .string()
   .regex(/^[A-Za-z0-9_-]*\{[A-Za-z0-9_-]+\}$/, 'must hold one hash tag in braces, for example {payrun}')
@@ -248,7 +251,7 @@ export const settingsSchema = z.object({
     .optional()
     .meta(about('Redis and files', '`<data dir>/reports`', 'Where payrun writes reports.')),
   PAYRUN_REMEMBER: duration
-    .default(34_560_000_000)
+    .default(REMEMBER_MS)
     .meta(
       about(
         'Payout files',

@@ -81,6 +81,18 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
+    guard: 'whoever hands in cannot make a reference free sooner than the ledger does',
+    edits: replaced(
+      'src/app.ts',
+      'Math.max(config.rememberMs, rememberedMs((await head.read()).safety))',
+      'config.rememberMs',
+    ),
+    caughtBy: named(
+      'test/runs/remembered.test.ts',
+      'whoever hands in cannot make a reference free sooner than the ledger does',
+    ),
+  },
+  {
     guard: 'a clock of Redis that is ahead alone ends no watch for returns',
     edits: replaced('src/ledger/scripts/runs.ts', 'math.min(at, tonumber(ARGV[2]))', 'at'),
     caughtBy: named(

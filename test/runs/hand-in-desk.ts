@@ -42,7 +42,7 @@ type Given = Partial<Omit<Submission, 'path'>> & { readonly deps?: App; readonly
 export interface HandInDesk {
   readonly app: App;
   /** A host for commands or pages, with a data directory of its own. It never joins the season. */
-  openHost(name: string): Promise<App>;
+  openHost(name: string, settings?: Readonly<Record<string, string>>): Promise<App>;
   /** Copies the ledger; gives what puts the copy back. */
   copy(): Promise<() => Promise<void>>;
   /** The data directory of this app, or the worker's, is compared after the copy was put back. */
@@ -82,9 +82,14 @@ export function useHandIns(): HandInDesk {
     get app() {
       return app;
     },
-    async openHost(name) {
+    async openHost(name, settings = {}) {
       const { prefix } = app.config;
-      const variables = { REDIS_URL: server.url, PAYRUN_DATA_DIR: join(folder, name), PAYRUN_PREFIX: prefix };
+      const variables = {
+        REDIS_URL: server.url,
+        PAYRUN_DATA_DIR: join(folder, name),
+        PAYRUN_PREFIX: prefix,
+        ...settings,
+      };
       const host = await openApp({
         config: readConfig(variables),
         clock: systemClock,

@@ -27,12 +27,12 @@ export function settingsIn(safety: string): string[] {
   return safety.split(', ');
 }
 
-/** Whether the change of settings takes two people: one of limits or of approval (src/ledger/intents/safety.ts). */
+/** Whether the change of settings takes two people: one of limits, of approval or of references (src/ledger/intents/safety.ts). */
 export function takesTwo(before: string, after: string): boolean {
   return controlsIn(before) !== controlsIn(after);
 }
 
-const CONTROLS = /(?:^|, )(?:limits|approval) [^,]*/g;
+const CONTROLS = /(?:^|, )(?:limits|approval|references) [^,]*/g;
 
 function controlsIn(safety: string): string {
   return (safety.match(CONTROLS) ?? []).join();
