@@ -45,3 +45,6 @@ export function durationText(ms: number): string {
   if (ms < 2 * HOUR_MS) return `${Math.ceil(ms / MINUTE_MS)} min`;
   return `${Math.ceil(ms / HOUR_MS)} h`;
 }
+
+/** For how long the reference of a payout that has ended counts as used, in ms, unless PAYRUN_REMEMBER says otherwise. */
+export const REMEMBER_MS = 400 * 86_400_000;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, durationFrom } from '../duration.ts';
+import { duration, durationFrom, REMEMBER_MS } from '../duration.ts';
 import { signingKey } from './signing-key.ts';
 import {
   breaker,
@@ -49,9 +49,6 @@ const slice = z
 const duplicatesWithin = z
   .union([z.literal('off').transform(() => null), durationFrom('1m', '400d')])
   .meta({ takes: '`off` or `1m` to `400d`' });
-
-/** Of references, unless set. */
-export const REMEMBER_MS = 400 * 86_400_000;
 
 const prefix = z
   .string()

@@ -1,6 +1,6 @@
 import { type KnownService, NOT_FOUND_CODE } from '../../capabilities.ts';
 import { CAPABILITIES, type Capability, type Config } from '../../config/config.ts';
-import { REMEMBER_MS } from '../../config/settings.ts';
+import { REMEMBER_MS } from '../../duration.ts';
 import type { HeadFacts } from '../season/head-facts.ts';
 
 /** What the safety rule depends on, as the ledger keeps it: entries with a comma and a blank between them. */
