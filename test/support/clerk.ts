@@ -11,7 +11,7 @@ import { END, type Order } from './clerks.ts';
 
 /*
  * A process that does one command of payrun after the other, each as main.ts does it, so that payrun is loaded once for
- * many of them. `worker` pays until "stop" comes.
+ * many of them, or pays until "stop" comes.
  */
 
 const { PATH = '', HOME = '' } = process.env;
@@ -36,10 +36,10 @@ async function carryOut(order: Order): Promise<void> {
   process.send?.(code);
 }
 
-async function codeOf({ words, diesAt }: Order): Promise<number> {
+async function codeOf({ words, works, diesAt }: Order): Promise<number> {
   let code = 0;
   try {
-    if (words[0] === 'worker') return await work();
+    if (works === true) return await work();
     const at = (reached: CrashPoint): void => {
       if (reached === diesAt) process.kill(process.pid, 'SIGKILL');
     };

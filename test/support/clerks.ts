@@ -10,6 +10,8 @@ export interface Order {
   readonly env: Readonly<Record<string, string>>;
   /** The folder that it works in; that of the process unless told. */
   readonly cwd?: string | undefined;
+  /** It pays as a worker does, until it is told to stop, in place of doing a command. */
+  readonly works?: true | undefined;
   /** Where the process kills itself. */
   readonly diesAt?: CrashPoint | undefined;
 }
@@ -93,7 +95,7 @@ export function openClerks(built: string): Clerks {
     work(env) {
       const clerk = idle.pop() ?? engage();
       let hasEnded = false;
-      const ended = carryOut(clerk, { words: ['worker'], env }).finally(() => {
+      const ended = carryOut(clerk, { words: [], env, works: true }).finally(() => {
         hasEnded = true;
       });
       return {
