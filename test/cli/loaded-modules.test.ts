@@ -29,7 +29,7 @@ const NOT_FOR_A_LOOK =
 async function loadedBy(words: readonly string[]): Promise<{ packages: string[]; files: string[] }> {
   const noted = join(payrun.dir, 'loaded');
   writeFileSync(noted, '');
-  await payrun.run(words, { NODE_OPTIONS: `--import=${pathToFileURL(join(payrun.dir, 'note.mjs')).href}` });
+  await payrun.start(words, { NODE_OPTIONS: `--import=${pathToFileURL(join(payrun.dir, 'note.mjs')).href}` }).ended;
   const urls = readFileSync(noted, 'utf8').split('\n');
   const names = (pattern: RegExp): string[] =>
     [...new Set(urls.flatMap((url) => pattern.exec(url)?.[1] ?? []))].toSorted();

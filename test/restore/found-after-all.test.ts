@@ -39,6 +39,10 @@ test(
             .code === 0
         );
       }, WAIT);
+    await vi.waitUntil(async () => {
+      await site.hideSince(since);
+      return (await site.stateOf(run)) === 'finished';
+    }, WAIT);
     await site.does(['retry-file', run, '--output', 'retry.csv']);
     const { stdout } = await site.run(['submit', 'retry.csv', '--again', '--at', LATER, '--json']);
     const { runId: retry } = JSON.parse(stdout) as { runId: string };
