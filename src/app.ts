@@ -159,9 +159,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       readDurability: () => readDurability(redis),
       ...openSeason({ config, clock, random, log, ledger, lease, durability }, dataDir),
     };
-    // Whoever hands in cannot make a reference free sooner than the ledger does.
-    const rememberMs = Math.max(config.rememberMs, rememberedMs((await head.read()).safety));
-    const app = { config: { ...config, rememberMs }, clock, random, log, at, ledger, ...facts };
+    const app = { config: await withAgreed(config, head), clock, random, log, at, ledger, ...facts };
     const requireSafety = async (): Promise<void> => {
       await head.open({ ...claim, knownInstance: dataDir.instance, requireMatch: true });
     };
@@ -288,6 +286,12 @@ async function requireTrueAdoption(
     'This Redis says that its ledger was adopted for this data directory, and nobody who has the key of the ledger said so.',
     'Find out who can write to Redis.',
   );
+}
+
+/** Whoever hands in cannot make a reference free sooner than the ledger does. */
+async function withAgreed(config: Config, head: LedgerState): Promise<Config> {
+  const { safety } = await head.read();
+  return { ...config, rememberMs: Math.max(config.rememberMs, rememberedMs(safety)) };
 }
 
 async function claimedService({ config, readOnly }: AppOptions<Jobs>, head: LedgerState): Promise<string> {

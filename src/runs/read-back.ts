@@ -36,12 +36,13 @@ type Reader = Pick<PayDeps, 'service' | 'clock' | 'trackPace' | 'rules'>;
 /**
  * Reads the payment of each row of a run from the service again, at the pace of PAYRUN_TRACK_RATE, and compares it with the
  * row: id, state, outcome, amounts, currencies, beneficiary, reference. A row that was sent and has no payment must have
- * none there either, and nor must a quote that its payout left behind. What the service does not show is no difference. Changes nothing; gives one entry a batch of rows.
+ * none there either, and neither must a quote that its payout left behind. What the service does not show is no difference.
+ * Changes nothing; gives one entry a batch of rows.
  */
 export async function* readBack(deps: Reader & { readonly ledger: Ledger }, runId: string): AsyncGenerator<ReadBack> {
   const { runs } = deps.ledger;
   const left = new Map<number, string[]>();
-  for (const { line, quoteId } of [...(await runs.deadQuotes(runId)), ...(await runs.quotesBeside(runId))]) {
+  for (const { line, quoteId } of await runs.formerQuotes(runId)) {
     left.set(line, [...(left.get(line) ?? []), quoteId]);
   }
   for await (const batch of runs.rows(runId)) {

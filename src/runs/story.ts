@@ -1,5 +1,6 @@
 import { rfc3339, timeOrNull } from '../clock.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { FormerQuote } from '../ledger/runs/runs.ts';
 import { outcomeOf, type Payout, type Proposal, payoutId, type RefusedRow } from '../payout.ts';
 import { isRefused, type ReportRow, reportRow } from '../report/row.ts';
 
@@ -64,15 +65,14 @@ export async function storyOf({ runs }: Pick<Ledger, 'runs'>, runId: string, row
       history: [],
     };
   }
-  const ofLine = (quotes: readonly { line: number; quoteId: string }[]): string[] =>
-    quotes.filter(({ line }) => line === row.line).map(({ quoteId }) => quoteId);
+  const former = (await runs.formerQuotes(runId)).filter(({ line }) => line === row.line);
   return {
     ...place,
     state: row.state,
     ...reportRow(row),
     evidence: evidenceOf(row),
-    deadQuotes: ofLine(await runs.deadQuotes(runId)),
-    quotesBeside: ofLine(await runs.quotesBeside(runId)),
+    deadQuotes: idsOf(former.filter(({ isProvenDead }) => isProvenDead)),
+    quotesBeside: idsOf(former.filter(({ isProvenDead }) => !isProvenDead)),
     proposal: proposalShown(row.proposal),
     history: row.history.map(({ at, exchange, ...step }) => ({
       ...step,
@@ -80,6 +80,10 @@ export async function storyOf({ runs }: Pick<Ledger, 'runs'>, runId: string, row
       exchange: exchange === '' ? null : exchange,
     })),
   };
+}
+
+function idsOf(quotes: readonly FormerQuote[]): string[] {
+  return quotes.map(({ quoteId }) => quoteId);
 }
 
 function evidenceOf(payout: Payout): Evidence {

@@ -86,6 +86,7 @@ describe('a word that does not stand any more', () => {
     const deps = {
       ledger,
       wake: async () => {},
+      ensureSeason: async () => [],
       openPay: async () => {
         throw new Error('nothing was sent');
       },
@@ -176,6 +177,7 @@ describe('what people look at before they agree', () => {
     const deps = {
       ledger,
       wake: async () => {},
+      ensureSeason: async () => [],
       openPay: async () => {
         throw new Error('nothing was sent');
       },

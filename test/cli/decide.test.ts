@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';
@@ -5,12 +6,13 @@ import { openTestApp } from '../runs/opened-app.ts';
 import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
 import { freshPrefix, useTestRedis } from '../support/redis.ts';
 import { paySecretly, runSandbox } from '../web/secretly-paid.ts';
-import { usePayrun } from './payrun.ts';
+import { parsed, payoutFile, runSchema, usePayrun } from './payrun.ts';
 
 const QUOTE = '9b2f7a31-0c3d-4f57-8a86-2f3c5c1d7e90';
 
 const redis = await useTestRedis();
 const payrun = usePayrun({ REDIS_URL: redis.url });
+const byItself = usePayrun();
 vi.setConfig({ testTimeout: 180_000 });
 
 test.each([
@@ -143,4 +145,22 @@ test('status tells when a run ends; it, and what steers a run, tell why rows are
   ]) {
     expect((await payrun.run(words, place)).stdout).toContain(told);
   }
+});
+
+test('a held row is allowed by two people also where each command starts the private Redis anew', async () => {
+  for (const [name, reference] of [
+    ['first.csv', 'A-1'],
+    ['second.csv', 'B-1'],
+  ] as const) {
+    writeFileSync(join(byItself.dir, name), payoutFile([[reference, '10.00']]));
+  }
+  expect(await byItself.run(['run', 'first.csv'])).toMatchObject({ code: 0 });
+  const { stdout } = await byItself.run(['run', 'second.csv', '--json']);
+  const { runId, outcomes } = parsed(runSchema, stdout);
+  expect(outcomes).toMatchObject({ held: 1 });
+  for (const name of ['anna', 'bob']) {
+    const words = ['allow', runId, 'B-1', '--reason', 'another invoice', '--as', name, '--yes'];
+    expect(await byItself.run(words)).toMatchObject({ code: 0 });
+  }
+  expect(await byItself.run(['run', 'second.csv'])).toMatchObject({ code: 0 });
 });

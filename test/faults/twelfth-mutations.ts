@@ -26,7 +26,7 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'people decide nothing of a row without a quote before all have compared',
-    edits: replaced('src/runs/decide/decide.ts', '!(await ledger.state.season()).open', 'false'),
+    edits: replaced('src/runs/decide/decide.ts', '(await ensureSeason()).length > 0', 'false'),
     caughtBy: named(
       TWELFTH,
       'what a host that has yet to compare, or was written off, may have sent is not called never sent',
@@ -82,11 +82,7 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'whoever hands in cannot make a reference free sooner than the ledger does',
-    edits: replaced(
-      'src/app.ts',
-      'Math.max(config.rememberMs, rememberedMs((await head.read()).safety))',
-      'config.rememberMs',
-    ),
+    edits: replaced('src/app.ts', 'Math.max(config.rememberMs, rememberedMs(safety))', 'config.rememberMs'),
     caughtBy: named(
       'test/runs/remembered.test.ts',
       'whoever hands in cannot make a reference free sooner than the ledger does',

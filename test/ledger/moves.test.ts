@@ -197,7 +197,7 @@ describe('a dropped quote', () => {
     const ready = await readPayout(desk.ledger, armed);
     expect(ready).toMatchObject({ state: 'ready', quoteId: null, attempts: 0, quotes: 0, armings: 0, sentAt: null });
     expect((await armPayout(desk.ledger, { runId, line: 3 }, { quoteId: 'quote-1' })).quoteId).toBe('quote-1');
-    expect(await desk.ledger.runs.deadQuotes(runId)).toEqual([]);
+    expect(await desk.ledger.runs.formerQuotes(runId)).toEqual([]);
   });
 
   test('is never one of which an earlier request may have left', async () => {
@@ -216,7 +216,7 @@ describe('a dropped quote', () => {
     await movePayout(desk.ledger, place, { to: 'unknown' });
     await movePayout(desk.ledger, place, { to: 'ready', quoteId: 'quote-1', dropQuote: 'proven-dead', dueMs: 0 });
     expect(await readPayout(desk.ledger, place)).toMatchObject({ quoteId: null, attempts: 1, quotes: 1, armings: 0 });
-    expect(await desk.ledger.runs.deadQuotes(runId)).toEqual([{ line: 2, quoteId: 'quote-1' }]);
+    expect(await desk.ledger.runs.formerQuotes(runId)).toEqual([{ line: 2, quoteId: 'quote-1', isProvenDead: true }]);
     expect((await desk.ledger.runs.read(runId))?.deadQuotes).toBe(1);
     for (const line of [2, 3]) {
       await expect(armPayout(desk.ledger, { runId, line }, { quoteId: 'quote-1' })).rejects.toThrow('quote-taken');

@@ -275,7 +275,9 @@ describe('a Redis that was restored from an older copy', () => {
     expect(await seasonOf('dir-a')).toEqual(['dir-b']);
     expect(await seasonOf('dir-b')).toEqual([]);
     expect((await readPayout(desk.ledger, place)).quoteId).toBe(second?.quoteId);
-    expect(await desk.ledger.runs.deadQuotes(runId)).toEqual([{ line: 2, quoteId: first?.quoteId }]);
+    expect(await desk.ledger.runs.formerQuotes(runId)).toEqual([
+      { line: 2, quoteId: first?.quoteId, isProvenDead: true },
+    ]);
   });
 
   test('counts a quote once although its second arming was lost', async () => {

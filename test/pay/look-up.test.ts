@@ -167,7 +167,9 @@ describe('a not-found', () => {
       lookUps: 0,
       sourceAmount: null,
     });
-    expect(await rig.ledger.runs.deadQuotes(rig.runId)).toEqual([{ line: 2, quoteId: first?.quoteId }]);
+    expect(await rig.ledger.runs.formerQuotes(rig.runId)).toEqual([
+      { line: 2, quoteId: first?.quoteId, isProvenDead: true },
+    ]);
     await rig.pay(deps);
     expect(await rig.payout()).toMatchObject({ state: 'accepted', attempts: 2, quotes: 2 });
     expect(rig.service.book).toHaveLength(1);

@@ -23,7 +23,12 @@ test('a payment that people made by hand and named says nothing of the service, 
     dataDirId: 'dir-1',
     dataDir: folder,
   });
-  const deps = { ledger: { ...rig.ledger, audit }, wake: async () => {}, openPay: async () => pay };
+  const deps = {
+    ledger: { ...rig.ledger, audit },
+    wake: async () => {},
+    openPay: async () => pay,
+    ensureSeason: async () => [],
+  };
 
   // Its request is lost on the way, and nothing can prove that; people pay it by hand at the service's console.
   rig.service.onPay = (_request, answering) => answering.reset();
@@ -64,7 +69,12 @@ test('a payment of an earlier quote of the payout, which people settle as the ru
     dataDirId: 'dir-1',
     dataDir: folder,
   });
-  const deps = { ledger: { ...rig.ledger, audit }, wake: async () => {}, openPay: async () => pay };
+  const deps = {
+    ledger: { ...rig.ledger, audit },
+    wake: async () => {},
+    openPay: async () => pay,
+    ensureSeason: async () => [],
+  };
   const requests: Parameters<typeof rig.service.commit>[0][] = [];
   rig.service.onPay = (request, answering) => {
     requests.push(request);

@@ -45,6 +45,7 @@ async function openDesk(rules: Partial<PayDeps['rules']> = {}): Promise<Desk> {
     ledger: { ...rig.ledger, audit },
     wake: async (runId: string) => void woken.push(runId),
     openPay: async () => pay,
+    ensureSeason: async () => [],
   };
   return {
     rig,

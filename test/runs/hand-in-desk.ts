@@ -120,7 +120,7 @@ export function useHandIns(): HandInDesk {
       await cancelPayout({ ledger, wake: async () => {} }, payout, { actor: 'anna', reason: 'wrong invoice' });
     },
     async allow(place) {
-      const deps = { ledger: app.ledger, wake: async () => {}, openPay };
+      const deps = { ledger: app.ledger, wake: async () => {}, openPay, ensureSeason: async () => [] };
       for (const by of ['anna', 'bob']) {
         const asked = { decision: 'allow', paymentId: '', by, reason: 'another invoice', caveats: 'read' } as const;
         await decidePayout(deps, await payoutAt(app.ledger, place), asked);

@@ -24,7 +24,12 @@ test('people can settle a payout that a comparison held for a yes to a quote whi
     dataDirId: 'dir-1',
     dataDir: folder,
   });
-  const deps = { ledger: { ...rig.ledger, audit }, wake: async () => {}, openPay: async () => pay };
+  const deps = {
+    ledger: { ...rig.ledger, audit },
+    wake: async () => {},
+    openPay: async () => pay,
+    ensureSeason: async () => [],
+  };
   const requests: Parameters<typeof rig.service.commit>[0][] = [];
   rig.service.onPay = (request, answering) => {
     requests.push(request);

@@ -148,7 +148,12 @@ test('what two people dropped after the copy is not let go together with others,
   const place = { runId, line: 2 };
   const values = { reasonCode: 'E_DUP_LIKELY', reason: 'payout R9-2 has the same beneficiary, amount and currency' };
   await movePayout(ledger, place, { to: 'held', values });
-  const deps = { ledger, wake, openPay: () => Promise.reject(new Error('nothing is looked up')) };
+  const deps = {
+    ledger,
+    wake,
+    ensureSeason: async () => [],
+    openPay: () => Promise.reject(new Error('nothing is looked up')),
+  };
   const scope = { runId, reasonCode: 'E_DUP_LIKELY' };
   const decide = async (decision: 'drop' | 'allow', by: string) =>
     await decideInBulk(deps, scope, { decision, by, reason: 'looked at' });
@@ -208,7 +213,12 @@ test('a copy from while the block list was not as payrun wrote it opens its seas
 test('a proposal to allow a payout, which its proposer took back after the copy, lets nobody allow it alone', async () => {
   const place = { runId, line: 2 };
   await movePayout(ledger, place, { to: 'held', values: { reasonCode: 'E_NO_QUOTE', reason: 'no usable quote' } });
-  const deps = { ledger, wake: async () => {}, openPay: () => Promise.reject(new Error('nothing to look up')) };
+  const deps = {
+    ledger,
+    wake: async () => {},
+    ensureSeason: async () => [],
+    openPay: () => Promise.reject(new Error('nothing to look up')),
+  };
   const decide = async (decision: 'allow' | 'drop', by: string) =>
     (await decidePayout(deps, await readPayout(ledger, place), { decision, paymentId: '', by, reason: 'seen' })).result;
   expect(await decide('allow', 'anna')).toBe('proposed');

@@ -37,7 +37,12 @@ async function openDesk(rows = 1): Promise<Desk> {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const store = openAuditStore(rig.redis, ledgerKeys(rig.prefix));
   const audit = openAuditLog(store, { dataDirId: 'dir-1', dataDir: folder });
-  const deps = { ledger: { ...rig.ledger, audit }, wake: async () => {}, openPay: async () => pay };
+  const deps = {
+    ledger: { ...rig.ledger, audit },
+    wake: async () => {},
+    openPay: async () => pay,
+    ensureSeason: async () => [],
+  };
   return {
     rig,
     pay,

@@ -42,7 +42,12 @@ test('people settle a payout as not paid whose payment the service said to have 
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const store = openAuditStore(rig.redis, ledgerKeys(rig.prefix));
   const audit = openAuditLog(store, { dataDirId: 'dir-1', dataDir: folder });
-  const deps = { ledger: { ...rig.ledger, audit }, wake: async () => {}, openPay: async () => pay };
+  const deps = {
+    ledger: { ...rig.ledger, audit },
+    wake: async () => {},
+    openPay: async () => pay,
+    ensureSeason: async () => [],
+  };
   const asked = { decision: 'not-paid', paymentId: '', reason: 'the service has none', caveats: 'read' } as const;
   for (const by of ['anna', 'bob']) await decidePayout(deps, await rig.payout(), { ...asked, by });
   expect(await rig.payout()).toMatchObject({ state: 'rejected' });

@@ -49,7 +49,12 @@ test('people can settle a payout whose log names the quote by which another payo
     dataDirId: 'dir-1',
     dataDir: folder,
   });
-  const deps = { ledger: { ...rig.ledger, audit }, wake: async () => {}, openPay: async () => pay };
+  const deps = {
+    ledger: { ...rig.ledger, audit },
+    wake: async () => {},
+    openPay: async () => pay,
+    ensureSeason: async () => [],
+  };
   const said: string[] = [];
   for (const decision of DECISIONS) {
     const paymentId = decision === 'paid' ? (quoteId ?? '') : '';

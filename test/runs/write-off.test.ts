@@ -293,7 +293,7 @@ describe('a data directory that two people write off', () => {
     await writeOff('bob');
     await comesBack();
     const payout = await readPayout(desk.ledger, place);
-    const dead = (await desk.ledger.runs.deadQuotes(runId)).map(({ quoteId }) => quoteId);
+    const dead = (await desk.ledger.runs.formerQuotes(runId)).map(({ quoteId }) => quoteId);
     expect([payout.state, payout.quoteId, dead]).toEqual(['held', quotes[1], [quotes[0]]]);
   });
 

@@ -180,7 +180,7 @@ const OPS: Readonly<Record<string, (at: At, first: string, second: string) => Sa
     return undefined;
   },
   dead({ run, line }, quoteId) {
-    run?.dead.push({ line, quoteId });
+    run?.former.push({ line, quoteId, isProvenDead: true });
     return undefined;
   },
   counter: ({ store }) => ++store.armings,

@@ -44,7 +44,12 @@ export function drawDecision(parts: DecisionParts, entry: Entry): ((process: Pro
       const isTold = decision === 'allow' && parts.mutation.tellsNothing !== true;
       if (isTold && (await wouldPayTwice(process, payout))) return;
       const pay = { ...process.deps, rules: { ...process.deps.rules, ...parts.mutation.rulesOfPeople } };
-      const deps = { ledger: process.ledger, openPay: async () => pay, wake: async () => {} };
+      const deps = {
+        ledger: process.ledger,
+        openPay: async () => pay,
+        wake: async () => {},
+        ensureSeason: process.deps.ensureSeason,
+      };
       const asked = { decision, paymentId, by, reason: 'a person', caveats: 'read' as const };
       parts.world.countOnce('schedules with a decision');
       try {

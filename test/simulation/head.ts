@@ -183,11 +183,11 @@ function restoreLine(
     const isBreach = (isPaid || saidYes || (isApart && !isOwn)) && !(isWrittenOff && line.c > there.number('ct'));
     const run = store.runs.get(runId);
     if (isBreach) {
-      run?.beside.push({ line: line.l, quoteId: line.q });
+      run?.former.push({ line: line.l, quoteId: line.q, isProvenDead: false });
       holdReturned(store, there, { line, now });
       return;
     }
-    run?.dead.push({ line: line.l, quoteId: there.quote });
+    run?.former.push({ line: line.l, quoteId: there.quote, isProvenDead: true });
   }
   const entry = there ?? addUnknown(store, runId, line.l);
   const isSameQuote = entry.quote === line.q;
@@ -221,15 +221,14 @@ function wasArmedAt({ record }: Entry, armedAt: number): boolean {
 function noteForgotten(store: Store, entry: Entry, quoteId: string): void {
   if (store.quotes.has(quoteId)) return;
   store.quotes.set(quoteId, entryId(entry.runId, entry.line));
-  if (entry.quote !== quoteId) store.runs.get(entry.runId)?.dead.push({ line: entry.line, quoteId });
+  if (entry.quote !== quoteId)
+    store.runs.get(entry.runId)?.former.push({ line: entry.line, quoteId, isProvenDead: true });
 }
 
 /** Whether an id is that of a quote which the payout left behind. */
 function isFormerQuote(store: Store, entry: Entry, id: string): boolean {
-  const run = store.runs.get(entry.runId);
-  return [...(run?.dead ?? []), ...(run?.beside ?? [])].some(
-    ({ line, quoteId }) => line === entry.line && quoteId === id,
-  );
+  const former = store.runs.get(entry.runId)?.former ?? [];
+  return former.some(({ line, quoteId }) => line === entry.line && quoteId === id);
 }
 
 /** What the service answered, and this Redis may have forgotten. */

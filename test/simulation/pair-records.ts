@@ -5,7 +5,7 @@ import { holderOfQuote } from './commit.ts';
 import { now, type Pair } from './pair.ts';
 import { payoutOf } from './read-payout.ts';
 import { linesIn, runOf, takeFrom } from './runs.ts';
-import { entryId } from './store.ts';
+import { entryId, formerQuotesOf } from './store.ts';
 
 /** Due times are compared to within this: far more than a ledger's moves take, far less than any step between them. */
 const ABOUT_MS = 600_000;
@@ -26,8 +26,7 @@ export async function compareRecords(pair: Pair, seed: number): Promise<void> {
       for await (const piece of ledger.runs.linesIn(runId, { state })) lines.push(...piece);
       expect(lines, `${label}: ${runId} ${state}`).toEqual(linesIn(store, runId, state));
     }
-    expect(await ledger.runs.deadQuotes(runId), `${label}: dead quotes`).toEqual(run?.dead);
-    expect(await ledger.runs.quotesBeside(runId), `${label}: quotes beside`).toEqual(run?.beside);
+    expect(await ledger.runs.formerQuotes(runId), `${label}: former quotes`).toEqual(formerQuotesOf(run));
     const events = (await ledger.runs.events(runId)).map(({ event, actor, reason }) => ({ event, actor, reason }));
     expect(events, `${label}: events`).toEqual(run?.events);
     expectDue(await redis.zrange(real.keys.slices(runId), 0, -1, 'WITHSCORES'), run?.slices ?? new Map(), label);

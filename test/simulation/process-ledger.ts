@@ -28,7 +28,7 @@ import { holderBeside, standingOf } from './references.ts';
 import { linesIn, moveRun, type RunMove, runOf } from './runs.ts';
 import type { SeasonHead } from './season.ts';
 import type { Setting } from './setting.ts';
-import type { RowState, Store } from './store.ts';
+import { formerQuotesOf, type RowState, type Store } from './store.ts';
 import type { Actor } from './world.ts';
 
 const RUN_MOVES: Readonly<Partial<Record<RunState, Happening>>> = {
@@ -63,7 +63,7 @@ export function openProcessLedger(setting: Setting, parts: LedgerParts): { ledge
     // What is written here cannot be forged.
     seals: { ...openSeals(), judgePayout: () => 'true', judgeWord: () => 'true' },
     payouts,
-    state: openHead(line, payouts),
+    state: openHead(line),
     runs: openRuns(line),
     audit: openAudit(setting, { ...parts, ask: line.ask }),
     references: openReferences(line),
@@ -171,10 +171,9 @@ function openReferences({ ask }: Line): References {
   };
 }
 
-function openHead({ setting, ask }: Line, payouts: Payouts): Partial<LedgerState> {
+function openHead({ setting, ask }: Line): Partial<LedgerState> {
   const { world, checks } = setting;
   return {
-    season: () => ask('season', (store, now) => readSeason(store, now, payouts.highestCounter())),
     read: () => ask('head', ({ halt, releaseBy }) => ({ halt, releaseBy }) as HeadFacts),
     halt: (actor, reason, act) =>
       ask('halt', (store) => {
@@ -296,7 +295,6 @@ function openRuns({ setting, ask, change }: Line) {
       }),
     note: (runId: string, fields: Record<string, string>) =>
       ask('note', (store) => void Object.assign(store.runs.get(runId)?.fields ?? {}, fields)),
-    deadQuotes: (runId: string) => ask('dead quotes', (store) => [...(store.runs.get(runId)?.dead ?? [])]),
-    quotesBeside: (runId: string) => ask('quotes beside', (store) => [...(store.runs.get(runId)?.beside ?? [])]),
+    formerQuotes: (runId: string) => ask('former quotes', (store) => formerQuotesOf(store.runs.get(runId))),
   };
 }

@@ -212,7 +212,7 @@ export function runOf(entry: RunEntry): Run {
     changes: entry.changes,
     reportedChanges: number('reportedChanges'),
     reportVersion: number('reportVersion'),
-    deadQuotes: entry.dead.length,
+    deadQuotes: entry.former.filter(({ isProvenDead }) => isProvenDead).length,
     reconciled: null,
     samples: [],
     funds: null,

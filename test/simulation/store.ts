@@ -1,5 +1,6 @@
 import type { AuditRecord } from '../../src/audit/entry.ts';
 import type { RowState, StoredPayout } from '../../src/ledger/payouts/stored.ts';
+import type { FormerQuote } from '../../src/ledger/runs/runs.ts';
 import { PAYOUT_STATES, type PayoutPlace, type RunState } from '../../src/payout.ts';
 
 /*
@@ -89,9 +90,8 @@ export interface RunEntry {
   /** `currency outcome` -> minor units. */
   amounts: Map<string, bigint>;
   slices: Map<string, number>;
-  dead: { line: number; quoteId: string }[];
-  /** Armed beside the present one, and not proven dead. */
-  beside: { line: number; quoteId: string }[];
+  /** Those that were proven dead and others, each in the order in which they came. */
+  former: FormerQuote[];
   events: { event: string; actor: string; reason: string }[];
 }
 
@@ -224,8 +224,7 @@ function copyRun(run: RunEntry): RunEntry {
     counts: { ...run.counts },
     amounts: new Map(run.amounts),
     slices: new Map(run.slices),
-    dead: [...run.dead],
-    beside: [...run.beside],
+    former: [...run.former],
     events: [...run.events],
   };
 }
@@ -251,8 +250,12 @@ export function blankRun(id: string, now: number): RunEntry {
     counts: { ...NO_COUNTS },
     amounts: new Map(),
     slices: new Map(),
-    dead: [],
-    beside: [],
+    former: [],
     events: [],
   };
+}
+
+/** As the ledger gives them: those that were proven dead first. */
+export function formerQuotesOf(run: RunEntry | undefined): FormerQuote[] {
+  return (run?.former ?? []).toSorted((one, other) => Number(other.isProvenDead) - Number(one.isProvenDead));
 }

@@ -105,15 +105,15 @@ export interface Runs extends Rows {
   leave(runId: string): Promise<void>;
   /** Runs whose payments are to be looked at for returns; each again a day later, until `forMs` after its end. */
   takeWatch(forMs: number, now: number): Promise<string[]>;
-  /** Quotes that were proven dead. */
-  deadQuotes(runId: string): Promise<QuoteOfLine[]>;
-  /** Quotes that were armed beside the present one, as intent logs told, and are not proven dead. */
-  quotesBeside(runId: string): Promise<QuoteOfLine[]>;
+  /** Quotes that its payouts left behind. */
+  formerQuotes(runId: string): Promise<FormerQuote[]>;
 }
 
-interface QuoteOfLine {
+export interface FormerQuote {
   readonly line: number;
   readonly quoteId: string;
+  /** Else it was armed beside the present one, as intent logs told, and may have been paid. */
+  readonly isProvenDead: boolean;
 }
 
 /** The runs of the ledger. */
@@ -176,14 +176,20 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: RowSeals): Runs 
     async takeWatch(forMs, now) {
       return textsOf(await runScript(redis, scripts.watch, { prefix, args: [forMs, now] }));
     },
-    deadQuotes: async (runId) => (await redis.lrange(keys.dead(runId), 0, -1)).map(readQuoteOfLine),
-    quotesBeside: async (runId) => (await redis.lrange(keys.beside(runId), 0, -1)).map(readQuoteOfLine),
+    async formerQuotes(runId) {
+      const lists = [keys.dead(runId), keys.beside(runId)];
+      const [dead = [], beside = []] = await Promise.all(lists.map((key) => redis.lrange(key, 0, -1)));
+      return [
+        ...dead.map((entry) => readFormerQuote(entry, true)),
+        ...beside.map((entry) => readFormerQuote(entry, false)),
+      ];
+    },
   };
 }
 
-function readQuoteOfLine(entry: string): QuoteOfLine {
+function readFormerQuote(entry: string, isProvenDead: boolean): FormerQuote {
   const [line = '', quoteId = ''] = entry.split(' ');
-  return { line: Number.parseInt(line, 10), quoteId };
+  return { line: Number.parseInt(line, 10), quoteId, isProvenDead };
 }
 
 function runScripts() {

@@ -37,12 +37,7 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
   if (run.deadQuotesFound !== null) return;
   let found = 0;
   let isCertain = true;
-  const { runs } = deps.ledger;
-  const quotes = [
-    ...(await runs.deadQuotes(run.id)).map((quote) => ({ ...quote, was: 'was proven dead and' })),
-    ...(await runs.quotesBeside(run.id)).map((quote) => ({ ...quote, was: 'was armed too and' })),
-  ];
-  for (const { line, quoteId, was } of quotes) {
+  for (const { line, quoteId, isProvenDead } of await deps.ledger.runs.formerQuotes(run.id)) {
     const { payout } = await deps.payouts.read({ runId: run.id, line });
     if (payout === undefined) continue;
     const reading = await lookUpPatiently(deps, payout, quoteId);
@@ -50,7 +45,8 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
     if (reading.kind === 'nothing' || reading.kind === 'not-found') continue;
     if (await isOfAnother(deps.ledger, payout, reading.payment)) continue;
     found++;
-    await holdBreach(deps, payout, { evidence: `the quote ${quoteId} ${was} is paid`, quoteId });
+    const was = isProvenDead ? 'proven dead' : 'armed too';
+    await holdBreach(deps, payout, { evidence: `the quote ${quoteId} was ${was} and is paid`, quoteId });
   }
   if (isCertain || found > 0) await deps.ledger.runs.note(run.id, { deadQuotesFound: String(found) });
 }

@@ -18,6 +18,8 @@ import { whyNotAllowed } from './lift.ts';
 import type { OtherOfReference } from './same-reference.ts';
 
 export interface DecideDeps extends EvidenceDeps {
+  /** Data directories that have yet to say what they sent. */
+  readonly ensureSeason: () => Promise<readonly string[]>;
   readonly wake: (runId: string) => Promise<void>;
 }
 
@@ -66,9 +68,13 @@ export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Aske
   return { result: 'done', evidence };
 }
 
-async function whyNotNow({ ledger }: DecideDeps, payout: Payout, asked: Asked): Promise<string | undefined> {
+async function whyNotNow(
+  { ledger, ensureSeason }: DecideDeps,
+  payout: Payout,
+  asked: Asked,
+): Promise<string | undefined> {
   // What another host sent may not be known yet.
-  if (payout.quoteId === null && !(await ledger.state.season()).open) return WHY_NOT_YET;
+  if (payout.quoteId === null && (await ensureSeason()).length > 0) return WHY_NOT_YET;
   return whyNotDecided(payout, asked.decision) ?? (await whyNotAllowed(ledger, payout, asked));
 }
 

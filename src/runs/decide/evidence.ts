@@ -71,8 +71,8 @@ export async function lookUpForPeople(
 
 /** Each quote of a payout that may have been sent, the present one last. */
 async function quotesOf({ runs }: Pick<Ledger, 'runs'>, { runId, line, quoteId }: Payout): Promise<string[]> {
-  const former = [...(await runs.deadQuotes(runId)), ...(await runs.quotesBeside(runId))];
-  const quotes = former.filter((quote) => quote.line === line).map((quote) => quote.quoteId);
+  const former = (await runs.formerQuotes(runId)).filter((quote) => quote.line === line);
+  const quotes = former.map((quote) => quote.quoteId);
   return quoteId === null ? quotes : [...quotes, quoteId];
 }
 

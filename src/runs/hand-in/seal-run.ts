@@ -28,14 +28,20 @@ function readAskedStart(text: string | undefined): RunStart | null {
   return Date.parse(text);
 }
 
-/** What is asked for when a file is handed in (`Submission`). */
-interface AskedFor {
+/** What of a hand-in goes on record. */
+export interface AskedFor {
+  /** Who hands the file in. */
   readonly actor: string;
+  /** Who put the file into an inbox, '' where nobody is named; left out for a file that came another way. */
   readonly dropper?: string | undefined;
-  readonly stages?: StagePlan | undefined;
-  readonly maxCostDriftBp?: bigint | undefined;
-  readonly key?: string | undefined;
+  /** When the run is to start; at once unless given. */
   readonly startAt?: RunStart | undefined;
+  /** Hold a payout whose quote costs so many basis points more than one at its recording. */
+  readonly maxCostDriftBp?: bigint | undefined;
+  /** Release the rows in stages; as a whole unless given. */
+  readonly stages?: StagePlan | undefined;
+  /** Names this one handing in: done again under the same name, it finds its own run, and that is no duplicate. */
+  readonly key?: string | undefined;
 }
 
 /** What the audit log tells of a hand-in: one that made the run, or one that came to it. */

@@ -8,7 +8,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { planFields, stageFields } from '../../ledger/runs/run-record.ts';
 import type { Notifier } from '../../notify/notifier.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
-import { PAYOUT_STATES, type Run, type RunStart, type StagePlan } from '../../payout.ts';
+import { PAYOUT_STATES, type Run } from '../../payout.ts';
 import { Refusal, withSteps } from '../../refusal.ts';
 import { approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
@@ -17,7 +17,7 @@ import { type RecordDeps, recordRows } from './record-rows.ts';
 import { refuseBusy, refuseCancelled, refuseInterrupted, refuseRestarted } from './refusals.ts';
 import { newRunId } from './run-id.ts';
 import { standsOnSameLines } from './same-rows.ts';
-import { byOf, entryOf, handedInOnRecord, type OnRecord, sealOfRun } from './seal-run.ts';
+import { type AskedFor, byOf, entryOf, handedInOnRecord, type OnRecord, sealOfRun } from './seal-run.ts';
 import { openStageEnds } from './stage-ends.ts';
 import { type StartRules, waitingFor } from './start.ts';
 
@@ -44,26 +44,14 @@ export interface SubmitDeps extends RecordDeps {
   readonly wake: (runId: string) => Promise<void>;
 }
 
-export interface Submission {
+export interface Submission extends AskedFor {
   readonly path: string;
-  /** Who hands the file in. */
-  readonly actor: string;
-  /** Who put the file into an inbox, '' where nobody is named; left out for a file that came another way. */
-  readonly dropper?: string | undefined;
   /** Let the valid rows go although others are refused. */
   readonly skipInvalid: boolean;
   /** How the file looks and what it should hold, where that was said. */
   readonly intake?: IntakeOptions | undefined;
-  /** When the run is to start; at once unless given. */
-  readonly startAt?: RunStart | undefined;
-  /** Hold a payout whose quote costs so many basis points more than one at its recording. */
-  readonly maxCostDriftBp?: bigint | undefined;
-  /** Release the rows in stages; as a whole unless given. */
-  readonly stages?: StagePlan | undefined;
   /** Pay the rows of a run anew that is over and of which nothing was paid. */
   readonly again?: boolean | undefined;
-  /** Names this one handing in: done again under the same name, it finds its own run, and that is no duplicate. */
-  readonly key?: string | undefined;
 }
 
 export type Submitted =
@@ -84,16 +72,16 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
   }
   const { id, isNew, isFresh, asked } = await claimOrTakeOver(deps, checked, submission);
   await deps.ledger.audit.append(entryOf({ id, isNew }, checked, asked));
-  const by = isFresh ? byOf(asked) : await byOnRecord(deps, id, asked);
+  const handedInBy = async (): Promise<OnRecord> => (isFresh ? byOf(asked) : await byOnRecord(deps, id, asked));
   if (await isUnrecorded(deps, id, { path: submission.path, checked })) {
     await requireSeason(deps);
-    const acceptedHash = await recordRun(deps, id, { submission, checked, by });
+    const acceptedHash = await recordRun(deps, id, { submission, checked, by: await handedInBy() });
     // The service's list of identities may have become another one since the file was checked.
     if (acceptedHash !== checked.acceptedHash) {
       await deps.ledger.audit.append(entryOf({ id, isNew: false }, { ...checked, acceptedHash }, submission));
     }
   }
-  await releaseRun(deps, id, { ...submission, startAt: by.askedStart ?? undefined });
+  await releaseRun(deps, id, { actor: submission.actor, handedInBy });
   return { kind: 'submitted', run: await readRun(deps, id), isNew, checked };
 }
 
@@ -323,9 +311,14 @@ async function recordRun(
 }
 
 /** Lets a run that is recorded be paid, now or at its time; one that was released before is only woken. */
-async function releaseRun(deps: SubmitDeps, runId: string, { actor, startAt }: Submission): Promise<void> {
+async function releaseRun(
+  deps: SubmitDeps,
+  runId: string,
+  { actor, handedInBy }: { actor: string; handedInBy: () => Promise<OnRecord> },
+): Promise<void> {
   const run = await readRun(deps, runId);
-  const start = run.state === 'recording' ? waitingFor(deps, run, startAt) : undefined;
+  const askedStart = run.state === 'recording' ? (await handedInBy()).askedStart : null;
+  const start = run.state === 'recording' ? waitingFor(deps, run, askedStart ?? undefined) : undefined;
   const to = approvalsNeeded(deps.config.approval ?? null, run.fileTotals) > 0 ? 'awaiting-approval' : 'paying';
   const move = { from: 'recording', to, actor, reason: 'submitted', start } as const;
   const { result } = await deps.ledger.runs.move(runId, move);
