@@ -122,6 +122,7 @@ function readReport(output: string, said: string): JsonReport {
 /** Tests in which processes of payrun's own run what is compiled: rows of the matrix, and what hands a file in, which a reader reads. */
 const COMPILED = [
   'test/faults/',
+  'test/restore/',
   'test/runs/allowed-and-',
   'test/runs/cancelled-rows',
   'test/runs/found-',
@@ -129,6 +130,7 @@ const COMPILED = [
   'test/runs/late-quote-reference',
   'test/runs/frozen-approval',
   'test/runs/paused-',
+  'test/runs/remembered',
   'test/runs/stages',
   'test/runs/start-clock',
   'test/runs/stops-',
