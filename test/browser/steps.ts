@@ -35,7 +35,12 @@ export async function signIn(page: Page, name: string, password = PASSWORD): Pro
 }
 
 export async function seeTitle(page: Page, title: string | RegExp): Promise<void> {
-  await page.getByRole('heading', { level: 1, name: title }).waitFor();
+  await page
+    .getByRole('heading', { level: 1, name: title })
+    .waitFor()
+    .catch(async (error: unknown) => {
+      throw new Error(`no page "${title}": ${await page.getByRole('main').innerText()}`, { cause: error });
+    });
 }
 
 /** Uploads a file; ends on its review. */
