@@ -4,6 +4,15 @@ import type { LivingWorker } from '../src/runs/safety/adopt-settings.ts';
 
 /** A worker that was killed counts as one that lives no longer than this. */
 const LEASE_MS = 30_000;
+/** So long a host counts as lost whose workers were killed; then it is forgotten. */
+const LOST_MS = 24 * 60 * 60 * 1000;
+
+/** A host whose workers ended without a word, and on which none lives. */
+export interface LostHost {
+  readonly host: string;
+  /** When its last worker was last seen, in milliseconds since 1970 of Redis's clock. */
+  readonly seenAt: number;
+}
 
 /** The workers of a ledger that live: each says so again and again. */
 export interface Living {
@@ -12,6 +21,8 @@ export interface Living {
   /** It works no more. */
   leave(): Promise<void>;
   all(): Promise<readonly LivingWorker[]>;
+  /** Hosts that were lost in the last day. */
+  lostHosts(): Promise<readonly LostHost[]>;
 }
 
 /** They stand in a sorted set, each under the time by Redis's clock, in milliseconds, until which it is taken to live. */
@@ -24,6 +35,22 @@ export function openLiving(redis: Redis, prefix: string, { leaseMs = LEASE_MS } 
     return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
   }
 
+  async function read() {
+    const from = await now();
+    await redis.zremrangebyscore(key, '-inf', from - LOST_MS);
+    const found = await redis.zrange(key, 0, -1, 'WITHSCORES');
+    const workers = found.flatMap((member, index) => {
+      const [pid = '', ...host] = member.split(' ');
+      const until = Number.parseInt(found[index + 1] ?? '', 10);
+      return index % 2 === 0 ? [{ host: host.join(' '), pid: Number.parseInt(pid, 10), until }] : [];
+    });
+    return {
+      // One from before a step of the clock would live until the clock is there again.
+      living: workers.filter(({ until }) => until > from && until <= from + leaseMs),
+      ended: workers.filter(({ until }) => until <= from),
+    };
+  }
+
   return {
     async note() {
       await redis.zadd(key, (await now()) + leaseMs, self);
@@ -32,14 +59,13 @@ export function openLiving(redis: Redis, prefix: string, { leaseMs = LEASE_MS } 
       await redis.zrem(key, self);
     },
     async all() {
-      const from = await now();
-      await redis.zremrangebyscore(key, '-inf', from);
-      // One from before a step of the clock would live until the clock is there again.
-      const members = await redis.zrangebyscore(key, `(${from}`, from + leaseMs);
-      return members.map((member) => {
-        const [pid = '', ...host] = member.split(' ');
-        return { host: host.join(' '), pid: Number.parseInt(pid, 10) };
-      });
+      return (await read()).living;
+    },
+    async lostHosts() {
+      const { living, ended } = await read();
+      const seenAt = new Map(ended.map(({ host, until }) => [host, until - leaseMs]));
+      for (const { host } of living) seenAt.delete(host);
+      return [...seenAt].map(([host, at]) => ({ host, seenAt: at }));
     },
   };
 }

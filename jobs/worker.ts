@@ -43,8 +43,7 @@ export interface PayWorker {
 }
 
 /**
- * Works on all jobs until it is stopped. `onFatal` is told of a fault after which this process must not go on: its disk
- * no longer tells whether an intent line is there.
+ * Works on all jobs until it is stopped. `onFatal` is told of a fault after which this process must not go on (`isFatal`).
  */
 export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (error: Error) => void): PayWorker {
   const stopping = new AbortController();
@@ -60,7 +59,7 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
     stopping: stopping.signal,
   };
   const workers = JOB_NAMES.map((name) => openWorker(deps, name, onFatal));
-  const ticking = tick(deps);
+  const ticking = tick(deps, onFatal);
   return {
     async stop(withinMs) {
       stopping.abort();
@@ -77,12 +76,15 @@ export function startWorker(app: App<JobQueues>, payDeps: PayDeps, onFatal: (err
 }
 
 /** Adds a sweep for each period; processes that tick at once add the same one. */
-async function tick(deps: JobDeps): Promise<void> {
+async function tick(deps: JobDeps, onFatal: (error: Error) => void): Promise<void> {
   const { app, stopping } = deps;
   await app.jobs.living.note();
   await setWakers({ app });
   while (!stopping.aborted) {
     app.refreshSeason().catch((error: unknown) => app.log.warn('the season could not be looked at', { error }));
+    requireSameSafety(app).catch((error: unknown) => {
+      if (error instanceof Refusal) onFatal(error);
+    });
     void wakeNotify({ app });
     void tellNames(deps);
     const period = Math.floor(app.clock.now() / SWEEP_EVERY_MS);
@@ -94,6 +96,12 @@ async function tick(deps: JobDeps): Promise<void> {
     }
     await app.clock.sleep(SWEEP_EVERY_MS, stopping);
   }
+}
+
+/** A worker that was frozen, or starts at this moment, is not seen by whoever adopts other settings. */
+async function requireSameSafety(app: App<JobQueues>): Promise<void> {
+  const { instance, safety } = await app.ledger.state.read();
+  if (instance !== '' && safety !== app.safety) await app.requireSafety();
 }
 
 function openWorker(deps: JobDeps, name: JobName, onFatal: (error: Error) => void): Worker {
@@ -116,10 +124,16 @@ function openWorker(deps: JobDeps, name: JobName, onFatal: (error: Error) => voi
   );
   worker.on('stalled', () => log.warn('a job was given to another worker', { job: name }));
   worker.on('failed', (_job, error) => {
-    app.log.warn('a job failed', { job: name, error });
-    if (error instanceof IntentLogFault && error.poisoned) onFatal(error);
+    log.warn('a job failed', { job: name, error });
+    if (isFatal(name, error)) onFatal(error);
   });
   return worker;
+}
+
+/** After these nothing can be paid from this process: its disk lost a line, its intent log is damaged, or it has other settings than the ledger. */
+function isFatal(name: JobName, error: Error): boolean {
+  if (error instanceof IntentLogFault) return error.poisoned;
+  return error instanceof Refusal && (name === 'pay' || name === 'look-up');
 }
 
 const PROCESSORS: { readonly [Name in JobName]: (deps: JobDeps, data: unknown) => Promise<void> } = {

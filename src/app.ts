@@ -136,6 +136,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       dataDirId: dataDir.id,
       dataDir: dataDir.path,
       lease: lease.token,
+      safety,
       seals: sealsOf(config, serviceName, instance),
       seen: await openSeenVersions(instance, { dataDir: dataDir.path, log }),
       auditKeys: openLedgerKeys(config, 'audit entry'),
@@ -166,7 +167,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
     const openPay = async (service: ServiceChoice): Promise<PayDeps> => {
       await requireSafety();
       ledger.payouts.sawCounter(await highestCounter(config.dataDir));
-      return await openPayDeps(app, { redis, service, closing });
+      return await openPayDeps({ ...app, requireSafety }, { redis, service, closing });
     };
     const asker = askerOf(app, { redis, closing });
     return {

@@ -89,6 +89,15 @@ export function withoutRepeats(log: Log, now: () => number): Log {
   return { ...log, warn: unrepeated('warn'), error: unrepeated('error') };
 }
 
+/** The same log where many payouts meet one fault at a moment: a warning with an `error` is not written again in the next minute. */
+export function withoutRepeatedFaults(log: Log, now: () => number): Log {
+  const unrepeated = withoutRepeats(log, now);
+  return {
+    ...log,
+    warn: (message, fields) => (fields?.error === undefined ? log : unrepeated).warn(message, fields),
+  };
+}
+
 /** A log that says nothing. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 

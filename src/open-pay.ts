@@ -8,7 +8,7 @@ import type { IntentRoom } from './ledger/intents/room.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { openTokenStore } from './ledger/people/token-store.ts';
-import type { Log } from './log.ts';
+import { type Log, withoutRepeatedFaults } from './log.ts';
 import type { AtCrashPoint } from './pay/crash-point.ts';
 import type { PayDeps } from './pay/deps.ts';
 import { openKnownBlockList } from './pay/known-block-list.ts';
@@ -49,6 +49,7 @@ interface ClientDeps {
 interface AppParts extends ClientDeps, KnownService {
   readonly at: AtCrashPoint;
   readonly joinSeason: () => Promise<readonly string[]>;
+  readonly requireSafety: () => Promise<void>;
   readonly intentRoom: IntentRoom;
 }
 
@@ -119,9 +120,10 @@ export async function openPayDeps(app: AppParts, { redis, service, closing }: Pa
     quoteLead,
     trackPace: openPace(ledger.state, clock, { what: 'track', perSecond: config.trackRatePerSecond }),
     ensureSeason: app.joinSeason,
+    requireSafety: app.requireSafety,
     clock,
     random,
-    log,
+    log: withoutRepeatedFaults(log, () => clock.monotonic()),
     at,
     owner: random.bytes(5).toString('hex'),
     rules: { ...config, capabilities: app.capabilities, notFoundCodes: app.notFoundCodes },

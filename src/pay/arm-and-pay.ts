@@ -153,10 +153,9 @@ async function doubtArming(deps: PayDeps, payout: Payout, quoteId: string): Prom
 }
 
 const REFUSAL_RESULTS: Readonly<
-  Record<Exclude<ArmRefusal, 'season' | 'row' | 'quotes' | 'quote-taken' | 'block-list'>, StepResult>
+  Record<Exclude<ArmRefusal, 'season' | 'newer' | 'settings' | 'row' | 'quotes' | 'quote-taken' | 'block-list'>, StepResult>
 > = {
   halted: 'left',
-  newer: 'left',
   run: 'left',
   wait: 'again',
   changed: 'again',
@@ -166,6 +165,10 @@ const REFUSAL_RESULTS: Readonly<
 
 async function readRefusal(deps: PayDeps, payout: Payout, refusal: ArmRefusal): Promise<StepResult> {
   if (refusal === 'season') return (await deps.ensureSeason()).length === 0 ? 'again' : 'left';
+  if (refusal === 'newer' || refusal === 'settings') {
+    await deps.requireSafety();
+    return 'again';
+  }
   // People changed it since it was read, or somebody else did: then the next slice finds that.
   if (refusal === 'block-list') return (await deps.blockList.refresh()) === 'true' ? 'again' : 'left';
   if (refusal === 'row') {

@@ -31,6 +31,8 @@ export interface PayDeps {
   readonly quoteLead: QuoteLead;
   /** Data directories that keep the season closed; none once arming is allowed (architecture.md, rule 4). */
   readonly ensureSeason: () => Promise<readonly string[]>;
+  /** Throws a Refusal where the ledger has other safety settings than this process, or is of a later version. */
+  readonly requireSafety: () => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

@@ -28,7 +28,7 @@ const HELD_MS = 30_000;
 /** By so much the rate grows in a second's worth of payments while no limit is known. */
 const GROWTH = 1.6;
 /** Near a known limit, as a share of it, the rate climbs slowly; past it by as much, the limit is another one by now. */
-const NEAR = 0.95;
+const NEAR = 0.97;
 const PAST = 1.05;
 /** A second's worth of payments brings the rate back to there, and this much of itself further; it never doubles it. */
 const PROBE = 0.0002;

@@ -290,6 +290,23 @@ test('settings are not adopted while a worker lives, who is named', async () => 
   expect(await adopt()).toMatchObject({ code: 0, stderr: expect.stringContaining('Changed.') });
 });
 
+test('a worker that was frozen while other settings were adopted sends nothing and ends', async () => {
+  const worker = payrun.start(['worker', '--sandbox'], place);
+  await worker.said('is ready');
+  worker.child.kill('SIGSTOP');
+  // As half a minute would do.
+  await redis.redis.del(`${place['PAYRUN_PREFIX']}:bull:living`);
+  const other = { ...place, PAYRUN_QUOTE_GRACE: '9s' };
+  expect(await payrun.run(['settings', 'adopt'], other)).toMatchObject({ code: 0 });
+  const { stdout } = await payrun.run(['submit', 'two.csv', '--sandbox', '--json'], other);
+  worker.child.kill('SIGCONT');
+  const { code, stderr } = await worker.ended;
+  expect(code).toBe(2);
+  expect(stderr).toContain('The ledger was opened with other safety settings.');
+  const status = await payrun.run(['status', parsed(runSchema, stdout).runId, '--json'], other);
+  expect(parsed(statusSchema, status.stdout).outcomes).toMatchObject({ waiting: 2 });
+});
+
 test('settings that change limits or approval are adopted by two people', async () => {
   await submitTwo();
   const config = join(payrun.dir, 'limits.json');

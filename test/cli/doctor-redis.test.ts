@@ -48,6 +48,22 @@ test('doctor warns of a Redis over the network that lets anybody in, and all is 
   expect((await payrun.run(['doctor'], env)).stdout).toMatch(/^warning +Redis access +Redis lets in anybody/m);
 });
 
+test('doctor names a host whose workers ended without a word, and where workers live', async () => {
+  const redis = new Redis(`redis://${open.host}`);
+  const prefix = 'lost-host';
+  const now = Date.now();
+  await redis.zadd(`${prefix}:bull:living`, now - 60_000, '7 gone.example', now + 20_000, '8 there.example');
+  redis.disconnect();
+  const { code, of } = await findingsOf({ REDIS_URL: `redis://${open.host}`, PAYRUN_PREFIX: prefix });
+  const found = of('workers');
+  expect(found).toMatchObject({ ok: true, remedy: expect.stringContaining('Look after that host') });
+  const seen = new Date(now - 90_000).toISOString().slice(0, 19);
+  expect(found?.found).toBe(
+    `there.example (process 8)\nhost gone.example was last seen at ${seen}Z, and did not stop by itself`,
+  );
+  expect(code).toBe(0);
+});
+
 test('doctor calls it not well in prod, also where our own address has a password', async () => {
   const { code, of } = await findingsOf({ ...PROD, REDIS_URL: `redis://:secret@${open.host}` });
   expect(of('Redis access')).toMatchObject({ ok: false, remedy: expect.stringContaining('"default" off') });

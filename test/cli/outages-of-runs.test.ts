@@ -139,11 +139,25 @@ test('a Redis that is killed is told by worker and watch with what was sent and 
   expect(status.stderr).toContain(`Redis at ${own.url}`);
   await own.restart();
   await wentOn(watching);
-  for (const stderr of await saidBy(working, watching)) {
+  const said = await saidBy(working, watching);
+  for (const stderr of said) {
     expectTold(stderr, String.raw`Redis of the ledger \(.+\)`);
     expect(stderr).toContain('answers again after');
   }
+  const faults = faultsIn(said[0] ?? '');
+  expect(faults).toEqual([...new Set(faults)]);
 });
+
+/** What went wrong by a process's log: the message and the error, without the payout. */
+function faultsIn(stderr: string): string[] {
+  const line = z.object({ msg: z.string(), job: z.string().default(''), error: z.string() });
+  return stderr.split('\n').flatMap((text) => {
+    const read = text.startsWith('{') ? line.safeParse(JSON.parse(text)).data : undefined;
+    return read === undefined
+      ? []
+      : [`${read.msg} ${read.job} ${read.error.replaceAll(/[0-9]{8}-[-a-z0-9]+/g, 'RUN')}`];
+  });
+}
 
 test('a worker whose data directory others have to note, after a host was lost, says how that one is given up', async () => {
   const at = desk(redis.url);

@@ -96,4 +96,12 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
       'watching for returns does not end because the clock of Redis is ahead of all others',
     ),
   },
+  {
+    guard: 'an arming compares the safety settings of its process',
+    edits: replaced('src/ledger/scripts/commit.ts', "ARGV[7] ~= '' and head[4] ~= ARGV[7]", 'false'),
+    caughtBy: named(
+      'test/ledger/arming.test.ts',
+      'a payout is not armed, and nothing changes, when other safety settings were adopted since its process began: settings',
+    ),
+  },
 ];

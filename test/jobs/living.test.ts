@@ -41,3 +41,30 @@ test('a lease that a backward step of the clock left far ahead keeps nobody aliv
   await openLiving(redis, prefix, { leaseMs: 3_600_000 }).note();
   expect(await openLiving(redis, prefix).all()).toEqual([]);
 });
+
+test('a host whose workers were all killed is lost, until one lives there again', async () => {
+  const brief = openLiving(redis, prefix, { leaseMs: 50 });
+  const before = Date.now();
+  await brief.note();
+  expect(await brief.lostHosts()).toEqual([]);
+  await expect.poll(() => brief.all()).toEqual([]);
+  const [lost, ...more] = await brief.lostHosts();
+  expect(lost?.host).toBe(OURS.host);
+  expect(lost?.seenAt).toBeGreaterThanOrEqual(before - 1);
+  expect(more).toEqual([]);
+  await redis.zadd(`${prefix}:living`, Date.now() + 25_000, `1 ${OURS.host}`);
+  expect(await openLiving(redis, prefix).lostHosts()).toEqual([]);
+});
+
+test('a host whose workers stopped by themselves is not lost', async () => {
+  const brief = openLiving(redis, prefix, { leaseMs: 50 });
+  await brief.note();
+  await brief.leave();
+  expect(await brief.lostHosts()).toEqual([]);
+});
+
+test('a lost host is forgotten after a day', async () => {
+  const DAY_MS = 86_400_000;
+  await redis.zadd(`${prefix}:living`, Date.now() - DAY_MS - 1000, '1 gone');
+  expect(await openLiving(redis, prefix).lostHosts()).toEqual([]);
+});

@@ -84,6 +84,11 @@ const REFUSALS: readonly {
     },
   },
   { why: 'nobody entered its data directory', refusal: 'season', given: () => desk.redis.del(desk.keys.dirs) },
+  {
+    why: 'other safety settings were adopted since its process began',
+    refusal: 'settings',
+    given: () => desk.redis.hset(desk.keys.head, 'safety', 'arm deadline 9000 ms'),
+  },
   { why: 'everything is halted', refusal: 'halted', given: () => desk.ledger.state.halt('anna', 'look') },
   {
     why: 'only one person released the halt',

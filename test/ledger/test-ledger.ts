@@ -66,7 +66,8 @@ export async function copyLedger(redis: Redis, prefix: string): Promise<() => Pr
 /** A new ledger, open and in its season, on connections that are there. */
 export async function newLedger(connections: { redis: Redis; arming: Redis }): Promise<TestLedger> {
   const prefix = freshPrefix();
-  const ledger = openLedger(connections, { prefix, dataDirId: DATA_DIR });
+  const own = { prefix, safety: SAFETY };
+  const ledger = openLedger(connections, { ...own, dataDirId: DATA_DIR });
   const instance = await ledger.state.open(claimOf());
   await enterDir(ledger, DATA_DIR);
   return {
@@ -75,7 +76,7 @@ export async function newLedger(connections: { redis: Redis; arming: Redis }): P
     keys: ledgerKeys(prefix),
     redis: connections.redis,
     instance,
-    in: (dataDirId) => openLedger(connections, { prefix, dataDirId }),
+    in: (dataDirId) => openLedger(connections, { ...own, dataDirId }),
   };
 }
 

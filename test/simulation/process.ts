@@ -140,6 +140,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
     trackPace: pace,
     quoteLead: openQuoteLead(),
     ensureSeason: join,
+    requireSafety: async () => {},
     clock,
     random,
     log,

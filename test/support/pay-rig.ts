@@ -316,6 +316,7 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
     pace: openPace(ledger.state, clock, { what: 'pay', perSecond: undefined }),
     quoteLead: openQuoteLead(),
     trackPace: openPace(ledger.state, clock, { what: 'track', perSecond: undefined }),
+    requireSafety: async () => {},
     ensureSeason: async () => ((await ledger.state.season()).open ? [] : ['closed']),
     clock,
     random: systemRandom,

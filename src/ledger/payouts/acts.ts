@@ -66,6 +66,7 @@ export interface BrokenLimit {
 export const ARM_REFUSALS = [
   'season',
   'newer',
+  'settings',
   'halted',
   'wait',
   'run',

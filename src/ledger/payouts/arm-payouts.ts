@@ -13,6 +13,8 @@ export interface ArmingPlace {
   readonly arming: Redis;
   readonly dataDirId: string;
   readonly lease: string;
+  /** The process's safety settings, or '' where they are not compared. */
+  readonly safety: string;
   /** The server to which all other commands lead, as it was seen last, or ''. */
   readonly server: () => string;
 }
@@ -20,7 +22,7 @@ export interface ArmingPlace {
 /** Arms payouts in one call (architecture.md, rule 2). An error means that nobody knows whether they are armed. */
 export async function armPayouts(
   records: KnownRecords,
-  { arming, dataDirId, lease, server }: ArmingPlace,
+  { arming, server, ...own }: ArmingPlace,
   armings: readonly Arming[],
 ): Promise<ArmAnswer[]> {
   const unknown = armings.filter((one) => records.get(one)?.version !== one.version);
@@ -28,7 +30,7 @@ export async function armPayouts(
   const changes = armings.map((one) => decideArming(records.get(one), one, records.lastNow()));
   const asked = server();
   const highestCounter = records.highestCounter();
-  const header = { kind: 'arm', dataDirId, schema: SCHEMA_VERSION, highestCounter, server: asked, lease } as const;
+  const header = { ...own, kind: 'arm', schema: SCHEMA_VERSION, highestCounter, server: asked } as const;
   const done = await records.write(changes, header, arming);
   // It asks anew who the primary is, unless that was learned meanwhile: others may be arming there.
   if (done.isElsewhere && asked === server()) arming.disconnect(true);

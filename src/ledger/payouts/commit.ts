@@ -16,6 +16,7 @@ export type Commit =
       readonly highestCounter: number;
       readonly server: string;
       readonly lease: string;
+      readonly safety: string;
     }
   /** The run's state and whether it is doubted, as they were read. */
   | { readonly kind: 'record'; readonly runId: string; readonly state: string; readonly doubted: string };
@@ -63,12 +64,12 @@ export function openCommit(
 function headerArguments(header: Commit): (string | number)[] {
   switch (header.kind) {
     case 'move':
-      return ['move', '', '', '', '', ''];
+      return ['move', '', '', '', '', '', ''];
     case 'record':
-      return ['record', header.runId, header.state, header.doubted, '', ''];
+      return ['record', header.runId, header.state, header.doubted, '', '', ''];
     case 'arm': {
-      const { dataDirId, schema, highestCounter, server, lease } = header;
-      return ['arm', dataDirId, schema, highestCounter, server, lease];
+      const { dataDirId, schema, highestCounter, server, lease, safety } = header;
+      return ['arm', dataDirId, schema, highestCounter, server, lease, safety];
     }
   }
 }

@@ -36,6 +36,7 @@ interface PayoutsPlace {
   readonly prefix: string;
   readonly dataDirId: string;
   readonly lease?: string;
+  readonly safety?: string;
   readonly seals: Pick<Seals, 'judgeProposal'>;
 }
 
@@ -45,11 +46,11 @@ interface PayoutsPlace {
  */
 export function openPayouts(
   { redis, arming }: { redis: Redis; arming: Redis },
-  { prefix, dataDirId, lease = '', seals }: PayoutsPlace,
+  { prefix, dataDirId, lease = '', safety = '', seals }: PayoutsPlace,
 ): Payouts {
   const records = openKnownRecords(redis, prefix);
   let server = '';
-  const armingPlace = { arming, dataDirId, lease, server: () => server };
+  const armingPlace = { arming, dataDirId, lease, safety, server: () => server };
   const arm = (armings: readonly Arming[]) => armPayouts(records, armingPlace, armings);
   // One after the other: moves of a payout are made in the order in which they were asked for.
   let before: Promise<unknown> = Promise.resolve();

@@ -13,9 +13,10 @@ const states = Object.entries(STATE_LETTERS).map(([state, letter]) => `${letter}
  * KEYS[1] prefix
  * ARGV[1] 'arm', 'record' or 'move'
  *   to arm: ARGV[2] data directory; ARGV[3] schema version that the caller knows; ARGV[4] the highest arming counter that it ever
- *   saw; ARGV[5] server to which its other commands lead, or ''; ARGV[6] the host on which the directory's id is used, or ''
+ *   saw; ARGV[5] server to which its other commands lead, or ''; ARGV[6] the host on which the directory's id is used, or '';
+ *   ARGV[7] the caller's safety settings, or ''
  *   to record: ARGV[2] run id; ARGV[3] its state, and ARGV[4] whether it is doubted ('1' or ''), as the caller saw them
- * ARGV[7] number of blocks; ARGV[8...] of each its run id, block, number of lines, and those lines; then items: the number of its
+ * ARGV[8] number of blocks; ARGV[9...] of each its run id, block, number of lines, and those lines; then items: the number of its
  *   block, its line,
  *   the text that it replaces ('' for a record that must not be there; a version alone would not do, for a Redis that went back
  *   gives the same numbers again), the new text, both state letters, currency and amount in
@@ -26,7 +27,8 @@ const states = Object.entries(STATE_LETTERS).map(([state, letter]) => `${letter}
  *   ones among the run's last outcomes], or [why not, …]: 'again' when another record stands there.
  *
  * Invariant: an item is written as a whole or not at all. Nothing is armed but in an open season of this very server, which knows
- * of every arming that the caller knows, from a data directory whose intent logs were compared for it, with no halt and no wait.
+ * of every arming that the caller knows, from a data directory whose intent logs were compared for it, under the ledger's safety
+ * settings, with no halt and no wait.
  */
 export const COMMIT = `${LUA_PRELUDE}${LUA_SUMS}${LUA_COUNTED}
 local STATE = { ${states.join(', ')} }
@@ -45,13 +47,14 @@ end
 local stop, isElsewhere = nil, false
 if mode == 'arm' then
   noteCounter(ARGV[4])
-  local head = redis.call('HMGET', HEAD, 'season', 'halt', 'schema')
+  local head = redis.call('HMGET', HEAD, 'season', 'halt', 'schema', 'safety')
   -- Of two primaries after a failover, arming may still lead to the old one.
   isElsewhere = ARGV[5] ~= '' and ARGV[5] ~= server
   -- Another host uses a copy of this data directory.
   local isCopied = ARGV[6] ~= '' and (redis.call('GET', leaseKey(ARGV[2])) or ARGV[6]) ~= ARGV[6]
   if isElsewhere or isCopied or head[1] ~= server or redis.call('HGET', DIRS, ARGV[2]) ~= server then stop = 'season'
   elseif tonumber(head[3]) > tonumber(ARGV[3]) then stop = 'newer'
+  elseif ARGV[7] ~= '' and head[4] ~= ARGV[7] then stop = 'settings'
   elseif head[2] then stop = 'halted'
   elseif redis.call('EXISTS', WAIT) == 1 then stop = 'wait' end
 elseif mode == 'record' then
@@ -219,7 +222,7 @@ local OPS = {
 }
 
 -- Carries out the operations of an item; what a check says ends them. n goes past all of them.
-local n = 8
+local n = 9
 local function operate(item)
   local left, why = tonumber(ARGV[n]), nil
   n = n + 1
@@ -265,7 +268,7 @@ end
 
 -- Each block is read once, and written once.
 local blocks = {}
-for i = 1, tonumber(ARGV[7]) do
+for i = 1, tonumber(ARGV[8]) do
   local run, block, count = ARGV[n], ARGV[n + 1], tonumber(ARGV[n + 2])
   local key, first = rowsKey(run, block), n + 3
   local found = redis.call('HMGET', key, 'v', unpack(ARGV, first, first + count - 1))

@@ -21,6 +21,7 @@ export const CHECKS = [
   'season',
   'halt',
   'clock',
+  'workers',
   'service',
   'access token',
   'capabilities',

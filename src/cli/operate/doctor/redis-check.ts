@@ -9,6 +9,7 @@ import { OPEN_REDIS, OPEN_REDIS_REMEDY } from '../../../redis/open-redis.ts';
 import { openAddress } from '../redis-address.ts';
 import { type Found, isAtLeast, type Place } from './check.ts';
 import { examineLedger } from './ledger-check.ts';
+import { checkWorkers } from './workers-check.ts';
 
 const REDIS_MIN = [6, 2] as const;
 const COMMAND_MS_MAX = 5000;
@@ -38,6 +39,7 @@ export async function examineRedis(place: Place): Promise<void> {
     const safety = isKnown ? safetyOf(config, capabilities, overrides) : undefined;
     const own = { prefix: config.prefix, dataDirId: place.folder.id };
     await examineLedger(openLedger({ redis, arming: redis }, own), { ...place, safety });
+    await check('workers', () => checkWorkers(redis, `${config.prefix}:bull`));
   } finally {
     for (const close of closing.toReversed()) await close();
   }
