@@ -21,7 +21,7 @@ export interface ScheduledActs {
  */
 async function giveScheduled({ app }: Pick<JobDeps, 'app'>): Promise<void> {
   const { schedules } = app.ledger;
-  await recordDue({ schedules, log: app.log });
+  await recordDue({ ...app, schedules });
   const ticks = await schedules.take();
   await app.jobs.add(
     'scheduled',
@@ -45,8 +45,9 @@ export async function tickSchedule({ app }: JobDeps, { name }: JobPayload<'tick'
 
 /** Does what a schedule has planned for a time. */
 export async function doScheduled(deps: JobDeps, planned: JobPayload<'scheduled'>, acts: ScheduledActs): Promise<void> {
-  const { log, ledger } = deps.app;
-  await doTick({ schedules: ledger.schedules, log }, planned, (act, actor) => doAct(deps, { act, actor }, acts));
+  await doTick({ ...deps.app, schedules: deps.app.ledger.schedules }, planned, (act, actor) =>
+    doAct(deps, { act, actor }, acts),
+  );
 }
 
 async function doAct(deps: JobDeps, { act, actor }: { act: Act; actor: string }, acts: ScheduledActs): Promise<void> {

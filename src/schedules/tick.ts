@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import type { PlannedTicks, Schedules, StoredSchedule, Tick } from '../ledger/schedules.ts';
 import type { Log } from '../log.ts';
 import { Refusal } from '../refusal.ts';
@@ -54,6 +55,7 @@ function isOpen({ windowMs }: Pick<Schedule, 'windowMs'>, planned: number, nowMs
 
 export interface TickDeps {
   readonly schedules: Schedules;
+  readonly clock: Pick<Clock, 'now'>;
   readonly log: Log;
 }
 
@@ -66,8 +68,10 @@ const FAULT_CHARACTERS_MAX = 300;
  * Records what of all schedules has come, each planned time once, however many do so at a time. A schedule that cannot be
  * read keeps no other one from its time.
  */
-export async function recordDue({ schedules, log }: TickDeps): Promise<void> {
-  const { now, schedules: all } = await schedules.read();
+export async function recordDue({ schedules, clock, log }: TickDeps): Promise<void> {
+  const { now: redisNow, schedules: all } = await schedules.read();
+  // A time has come when two clocks say so.
+  const now = Math.min(redisNow, clock.now());
   for (const stored of all) {
     try {
       const ticks = planTicks(stored, now);
@@ -83,8 +87,9 @@ export async function recordDue({ schedules, log }: TickDeps): Promise<void> {
  * Does what was recorded as due, unless it was done before or its window has passed meanwhile. What fails stays due, and is
  * tried again until its window has passed.
  */
-export async function doTick({ schedules, log }: TickDeps, tick: Tick, doAct: DoAct): Promise<void> {
-  const { now, schedules: all } = await schedules.read();
+export async function doTick({ schedules, clock, log }: TickDeps, tick: Tick, doAct: DoAct): Promise<void> {
+  const { now: redisNow, schedules: all } = await schedules.read();
+  const now = Math.min(redisNow, clock.now());
   const stored = all.find(({ name }) => name === tick.name);
   if (stored === undefined || !(await schedules.isOpen(tick))) return;
   const schedule = readSchedule(stored);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { JobDeps } from '../../jobs/deps.ts';
 import { openQueues } from '../../jobs/open.ts';
 import { doScheduled, type ScheduledActs, setWakers, sweepSchedules, tickSchedule } from '../../jobs/schedules.ts';
+import { systemClock } from '../../src/clock.ts';
 import { silentLog } from '../../src/log.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import type { Act } from '../../src/schedules/schedule.ts';
@@ -31,7 +32,7 @@ beforeEach(async () => {
   const jobs = openQueues(connection, `${desk.prefix}:bull`);
   onTestFinished(() => jobs.close());
   const config = { inbox: { allowed: { folders: ['/srv'], hosts: [] } } };
-  deps = { app: { ledger: desk.ledger, jobs, log: silentLog, config } } as unknown as JobDeps;
+  deps = { app: { ledger: desk.ledger, jobs, clock: systemClock, log: silentLog, config } } as unknown as JobDeps;
 });
 
 const set = (name: string, act: Act = DAILY.act) => setSchedule(desk, { ...DAILY, act }, { name, actor: 'anna' });

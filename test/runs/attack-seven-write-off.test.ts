@@ -233,7 +233,7 @@ test('a reference that came free before a write-off is held although the rows th
   await hosts.desk.ledger.runs.takeWatch(-1, Date.now());
   const { changes } = (await hosts.desk.ledger.runs.read(runId)) ?? { changes: 0 };
   await hosts.desk.ledger.runs.note(runId, { reportedChanges: String(changes) });
-  expect(await hosts.desk.ledger.purging.begin(runId, 0)).toBe('purging');
+  expect(await hosts.desk.ledger.purging.begin(runId, 0, Date.now())).toBe('purging');
   const purged = rows.map((row) => ({ line: row.line, referenceHash: recordOf(row).referenceHash }));
   await hosts.desk.ledger.purging.rows(runId, [purged]);
   await hosts.desk.ledger.purging.end(runId);

@@ -144,15 +144,21 @@ describe('a run that is final', () => {
 
   test('whose rows were half gone before a summary was written gets none', async () => {
     const runId = await finalRun();
-    expect(await app.ledger.purging.begin(runId, 0)).toBe('purging');
+    expect(await app.ledger.purging.begin(runId, 0, Date.now())).toBe('purging');
     await app.ledger.purging.rows(runId, [[{ line: 2, referenceHash: null }]]);
     await purgeRuns(app, ORDER);
     expect(readdirSync(app.config.reportDir)).toEqual([]);
   });
 
+  test('is kept until its time has come by the clock of this process, whatever the clock of Redis says', async () => {
+    const runId = await finalRun();
+    const behind = { ...app, clock: { ...app.clock, now: () => app.clock.now() - 60_000 } };
+    expect(await purgeRuns(behind, ORDER)).toEqual([{ runId, result: 'it ended too short a time ago' }]);
+  });
+
   test('is not purged twice, and a purge that broke off is carried on', async () => {
     const runId = await finalRun();
-    expect(await app.ledger.purging.begin(runId, 0)).toBe('purging');
+    expect(await app.ledger.purging.begin(runId, 0, Date.now())).toBe('purging');
     await app.ledger.purging.rows(runId, [[{ line: 2, referenceHash: null }]]);
     expect(await purgeRuns(app, ORDER)).toEqual([{ runId, result: 'purged' }]);
     expect(await keysOf('run:*:rows:*')).toEqual([]);

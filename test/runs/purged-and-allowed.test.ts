@@ -15,7 +15,7 @@ test('a reference that a purged run was paid by, and that people allowed once mo
   await ledger.runs.takeWatch(-1, Date.now());
   const { changes } = (await ledger.runs.read(first)) ?? { changes: 0 };
   await ledger.runs.note(first, { reportedChanges: String(changes) });
-  expect(await ledger.purging.begin(first, 0)).toBe('purging');
+  expect(await ledger.purging.begin(first, 0, Date.now())).toBe('purging');
   const purged = rows.map((row) => ({ line: row.line, referenceHash: recordOf(row).referenceHash }));
   await ledger.purging.rows(first, [purged]);
   await ledger.purging.end(first);

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { SCHEDULES_MAX, type Schedules, type StoredSchedule } from '../../src/ledger/schedules.ts';
 import { silentLog } from '../../src/log.ts';
 import { Refusal } from '../../src/refusal.ts';
@@ -19,13 +20,13 @@ const YEARLY: Schedule = { ...MINUTELY, cron: '0 6 1 1 *' };
 const server = await useTestRedis();
 const arming = await useArming(server);
 let desk: TestLedger;
-let deps: { schedules: TestLedger['ledger']['schedules']; log: typeof silentLog };
+let deps: { schedules: TestLedger['ledger']['schedules']; clock: typeof systemClock; log: typeof silentLog };
 
 beforeEach(async () => {
   const made = await newLedger({ redis: server.redis, arming });
   const schedules = await holdTime(made.ledger.schedules);
   desk = { ...made, ledger: { ...made.ledger, schedules } };
-  deps = { schedules, log: silentLog };
+  deps = { schedules, clock: systemClock, log: silentLog };
 });
 
 /** The schedules as of one moment of Redis, so that no minute begins while a test counts them. */
@@ -100,6 +101,16 @@ describe('setting a schedule', () => {
     expect(await set('morning')).toBe('there');
     await recordDue(deps);
     expect(await openTimes()).toEqual(times);
+  });
+
+  test('does nothing at a time that has come by the clock of Redis alone, which may have jumped ahead', async () => {
+    await set('morning');
+    const [planned = 0] = await stopFor('morning', MINUTE_MS);
+    const behind = { ...deps, clock: { ...systemClock, now: () => planned - 1 } };
+    await recordDue(behind);
+    expect(await openTimes()).toEqual([]);
+    await recordDue(deps);
+    expect(await openTimes()).toEqual([planned]);
   });
 
   test('another one under its name begins anew, without what the former one had planned', async () => {

@@ -28,6 +28,8 @@ export const purgeCommand = ledgerCommand(
     if (olderThanMs === undefined) {
       throw new Refusal('No retention period is set.', 'Give --older-than, or set PAYRUN_RETENTION, for example 400d.');
     }
+    // The private Redis, which this command may have started, is open only to whoever joins.
+    await app.ensureSeason();
     const answers = await purgeRuns(app, { actor: actorOf(as), olderThanMs });
     if (json) printJson(answers);
     else if (answers.length === 0) print('There is nothing to purge.');

@@ -14,8 +14,8 @@ export interface PurgedRow {
 type Batches = AsyncIterable<readonly PurgedRow[]> | Iterable<readonly PurgedRow[]>;
 
 export interface Purging {
-  /** Begins, or goes on: `purging`; otherwise `purged`, `missing`, or why the run is not final. */
-  begin(runId: string, sinceEndMs: number): Promise<string>;
+  /** Begins, or goes on: `purging`; otherwise `purged`, `missing`, or why the run is not final. `now`: ms since 1970 by the caller's clock. */
+  begin(runId: string, sinceEndMs: number, now: number): Promise<string>;
   /** Removes all rows of a run, given in file order, a block at a time; gives how many there were. */
   rows(runId: string, batches: Batches): Promise<number>;
   end(runId: string): Promise<void>;
@@ -43,8 +43,8 @@ export function openPurging(redis: Redis, { prefix }: LedgerKeys): Purging {
   }
 
   return {
-    async begin(runId, sinceEndMs) {
-      return textOf(await runScript(redis, scripts.begin, { prefix, args: [runId, sinceEndMs] }));
+    async begin(runId, sinceEndMs, now) {
+      return textOf(await runScript(redis, scripts.begin, { prefix, args: [runId, sinceEndMs, now] }));
     },
     async rows(runId, batches) {
       let count = 0;

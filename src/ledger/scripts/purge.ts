@@ -5,7 +5,7 @@ import { LUA_PRELUDE } from './prelude.ts';
  * Begins to purge a run that is final: it is over, nothing of it is held or under way, nobody looks for returns any more,
  * and its last report tells everything. From here on its intent lines count as known, though its records go.
  *
- * KEYS[1] prefix; ARGV[1] run id; ARGV[2] ms that must have passed since its end
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] ms that must have passed since its end, by Redis's clock and by ARGV[3], that of the caller
  * Returns 'purging', 'purged' when nothing is left of it, 'missing', or why it is not final.
  */
 export const BEGIN_PURGE = `${LUA_PRELUDE}
@@ -24,7 +24,7 @@ end
 if redis.call('SISMEMBER', LIVE, ARGV[1]) == 1 then return 'it is being ended' end
 if redis.call('ZSCORE', WATCH, ARGV[1]) then return 'its payments are looked at for returns' end
 if f[3] ~= f[4] then return 'its last report is not up to date' end
-local at = now()
+local at = math.min(now(), tonumber(ARGV[3]))
 if at - tonumber(f[2] or text(at)) < tonumber(ARGV[2]) then return 'it ended too short a time ago' end
 redis.call('HSET', rk, 'purgedAt', text(at))
 return 'purging'

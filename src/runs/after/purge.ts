@@ -39,7 +39,7 @@ export async function purgeRun(deps: ReportDeps, runId: string, order: PurgeOrde
   const { ledger, config } = deps;
   const doubt = await findUnconfirmed(ledger, runId);
   if (doubt !== undefined) return doubt;
-  const begun = await ledger.purging.begin(runId, order.olderThanMs);
+  const begun = await ledger.purging.begin(runId, order.olderThanMs, deps.clock.now());
   if (begun === 'purged') return 'purged before';
   if (begun !== 'purging') return begun;
   const { sha256, isSigned } = await writeFinalSummary(deps, runId);

@@ -18,6 +18,7 @@ export async function purgeOne(app: App, { runId, olderThanMs, actor }: PurgeAsk
       'No retention period is set.',
       'Say how long ago the run must have ended, for example 400d.',
     );
+  await app.ensureSeason();
   const result = await purgeRun(app, runId, { actor, olderThanMs: ageMs });
   if (result === 'purged' || result === 'purged before') return;
   throw new Problem(
