@@ -9,7 +9,7 @@ import { claimDataDir, openDirLease } from './ledger/intents/dir-lease.ts';
 import { highestCounter, intentsFolder } from './ledger/intents/intent-log.ts';
 import { readPeers } from './ledger/intents/peers.ts';
 import { type IntentRoom, openIntentRoom } from './ledger/intents/room.ts';
-import { rememberedMs, safetyOf } from './ledger/intents/safety.ts';
+import { safetyOf } from './ledger/intents/safety.ts';
 import { ledgerKeys } from './ledger/keys.ts';
 import { type Ledger, openLedger } from './ledger/ledger.ts';
 import { openSeenVersions } from './ledger/people/seen-versions.ts';
@@ -136,12 +136,11 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       dataDirId: dataDir.id,
       dataDir: dataDir.path,
       lease: lease.token,
-      safety,
       seals: sealsOf(config, serviceName, instance),
       seen: await openSeenVersions(instance, { dataDir: dataDir.path, log }),
       auditKeys: openLedgerKeys(config, 'audit entry'),
     };
-    const ledger = openLedger({ redis, arming }, { prefix: config.prefix, ...own });
+    const ledger = openLedger({ redis, arming }, { prefix: config.prefix, safety, ...own });
     const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`);
     closing.push(() => jobs.close());
     const accepted = ground.findings.map(({ setting }) => setting);
@@ -160,7 +159,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       readDurability: () => readDurability(redis),
       ...openSeason({ config, clock, random, log, ledger, lease, durability }, dataDir),
     };
-    const app = { config: await withAgreed(config, head), clock, random, log, at, ledger, ...facts };
+    const app = { config, clock, random, log, at, ledger, ...facts };
     const requireSafety = async (): Promise<void> => {
       await head.open({ ...claim, knownInstance: dataDir.instance, requireMatch: true });
     };
@@ -287,12 +286,6 @@ async function requireTrueAdoption(
     'This Redis says that its ledger was adopted for this data directory, and nobody who has the key of the ledger said so.',
     'Find out who can write to Redis.',
   );
-}
-
-/** Whoever hands in cannot make a reference free sooner than the ledger does. */
-async function withAgreed(config: Config, head: LedgerState): Promise<Config> {
-  const { safety } = await head.read();
-  return { ...config, rememberMs: Math.max(config.rememberMs, rememberedMs(safety)) };
 }
 
 async function claimedService({ config, readOnly }: AppOptions<Jobs>, head: LedgerState): Promise<string> {

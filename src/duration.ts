@@ -48,3 +48,6 @@ export function durationText(ms: number): string {
 
 /** For how long the reference of a payout that has ended counts as used, in ms, unless PAYRUN_REMEMBER says otherwise. */
 export const REMEMBER_MS = 400 * 86_400_000;
+
+/** How far back likely duplicates are looked for, unless that is set. */
+export const LIKELY_MS = 7 * 86_400_000;

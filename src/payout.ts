@@ -273,14 +273,13 @@ export interface StagePlan {
 }
 
 /** The parts in which a run is released, one after the other. */
-export interface RunStages {
+export interface RunStages extends Pick<StagePlan, 'goesOnIfPaid'> {
   /** Rows of the file up to the end of each, and the line of the last of them. */
   readonly ends: readonly { readonly rows: number; readonly line: number }[];
   /** Which one was released last, from 0. */
   readonly at: number;
   /** It is over, and the next one waits for a person. */
   readonly isOver: boolean;
-  readonly goesOnIfPaid: boolean;
 }
 
 /** A run as the ledger holds it. Times are milliseconds since 1970. */
@@ -293,8 +292,9 @@ export interface Run {
   readonly askedStart: RunStart | null;
   /** Null where it is released as a whole, and until it is recorded. */
   readonly stages: RunStages | null;
-  /** What was said of its stages when it was handed in. */
+  /** What was said of its stages, and by how many basis points its cost may grow, when it was handed in. */
   readonly stagePlan: StagePlan | null;
+  readonly maxCostDriftBp: bigint | null;
   readonly fileName: string;
   /** SHA-256 of the payout file's bytes, and what is the same for the same rows in any order; in hexadecimal. */
   readonly fileSha256: string;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, durationFrom, REMEMBER_MS } from '../duration.ts';
+import { duration, durationFrom, LIKELY_MS, REMEMBER_MS } from '../duration.ts';
 import { signingKey } from './signing-key.ts';
 import {
   breaker,
@@ -253,17 +253,18 @@ export const settingsSchema = z.object({
       about(
         'Payout files',
         '400d',
-        'How long after its payout ended payrun remembers a reference, to find a row that is handed in again.',
+        'How long after its payout ended payrun remembers a reference, to find a row that is handed in again. ' +
+          'A safety setting: two people change it.',
       ),
     ),
   PAYRUN_DUPLICATES_WITHIN: duplicatesWithin
-    .default(604_800_000)
+    .default(LIKELY_MS)
     .meta(
       about(
         'Payout files',
         '7d',
         'Hold a payout with the same beneficiary, amount and currency as one handed in within this time ' +
-          '([controls](controls.md)).',
+          '([controls](controls.md)). A safety setting: two people change it.',
       ),
     ),
   PAYRUN_RETENTION: durationFrom('1d', '36500d')

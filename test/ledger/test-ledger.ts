@@ -24,7 +24,7 @@ import type { ReportDeps } from '../../src/runs/after/report.ts';
 import { freshPrefix, type TestRedis } from '../support/redis.ts';
 
 export const DATA_DIR = 'dir-a';
-export const SAFETY = 'arm deadline 2000 ms';
+export const SAFETY = 'arm deadline 2000 ms, likely duplicates 0 ms';
 export const SERVICE = 'https://service.example test tenant';
 /** For conditions that a busy machine, or a Redis that is loading its files, may keep waiting. */
 export const PATIENCE = { timeout: 60_000 };

@@ -149,6 +149,7 @@ export function runOf(rows: readonly Row[], change: Partial<Run> = {}): Run {
     contentHash: '',
     stages: null,
     stagePlan: null,
+    maxCostDriftBp: null,
     askedStart: null,
     newBeneficiaryRows: 0,
     approvals: [],

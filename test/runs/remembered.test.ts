@@ -21,3 +21,31 @@ test('whoever hands in cannot make a reference free sooner than the ledger does'
   });
   expect(takesTwo(desk.app.safety, hasty.safety)).toBe(true);
 });
+
+test('whoever hands in cannot switch off alone that likely duplicates are held', async () => {
+  const { ledger } = desk.app;
+  await desk.submit(fileOf(1), { name: 'first.csv' });
+  const hasty = await desk.openHost('hasty', { PAYRUN_DUPLICATES_WITHIN: 'off' });
+  const again = fileOf(1).replace('S-0', 'S-9');
+  const { id } = await desk.submit(again, { deps: hasty, name: 'second.csv' });
+  expect(await payoutAt(ledger, { runId: id, line: 2 })).toMatchObject({ state: 'held', reasonCode: 'E_DUP_LIKELY' });
+  expect(takesTwo(desk.app.safety, hasty.safety)).toBe(true);
+});
+
+test('a process that began before two people adopted a longer memory hands in by the longer one', async () => {
+  const { ledger } = desk.app;
+  const { id: first } = await desk.submit(FILE);
+  await armPayout(ledger, { runId: first, line: 2 }, 'quote-first');
+  await movePayout(ledger, { runId: first, line: 2 }, 'accepted', 'completed');
+  const short = { PAYRUN_REMEMBER: '1s', PAYRUN_DUPLICATES_WITHIN: 'off' };
+  const before = desk.app.safety;
+  const server = await desk.openHost('server', short);
+  await ledger.state.swapSafety(before, server.safety);
+  const late = await desk.openHost('late', short);
+  await ledger.state.swapSafety(server.safety, before);
+  await expect
+    .poll(async () => Date.now() - ((await payoutAt(ledger, { runId: first, line: 2 })).settledAt ?? 0))
+    .toBeGreaterThan(1100);
+  const { id: second } = await desk.submit(fileOf(1), { deps: late, name: 'second.csv' });
+  expect(await payoutAt(ledger, { runId: second, line: 2 })).toMatchObject({ reasonCode: 'E_DUP_HISTORY' });
+});

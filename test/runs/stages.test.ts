@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { stageRows, stageSizes, stagesText, stageText } from '../../src/config/stages.ts';
+import type { Runs } from '../../src/ledger/runs/runs.ts';
 import type { Run } from '../../src/payout.ts';
 import { finishRun } from '../../src/runs/after/finish.ts';
 import { endStage } from '../../src/runs/after/stage.ts';
@@ -156,10 +157,26 @@ describe('a run with stages', () => {
     const { id } = await submit();
     await pay(id, [2]);
     await pauseRun(app, id, BY);
+    expect(await server.redis.zscore(`${app.config.prefix}:watch`, id)).not.toBeNull();
     await sweep(id);
     await resumeRun(app, id, BY);
     expect((await read(id)).stages).toMatchObject({ at: 0, isOver: false });
     expect(await feedAll(id)).toEqual([3]);
+  });
+
+  test('is not released further by a resume that stood still until the next stage was over too', async () => {
+    const { id } = await submit();
+    await pay(id, [2, 3]);
+    expect(await sweep(id)).toMatchObject({ state: 'paused', stages: { at: 0, isOver: true } });
+    const move: Runs['move'] = async (runId, asked) => {
+      await resumeRun(app, id, BY);
+      await pay(id, [4, 5, 6]);
+      await sweep(id);
+      return await app.ledger.runs.move(runId, asked);
+    };
+    const late = { ...app, ledger: { ...app.ledger, runs: { ...app.ledger.runs, move } } };
+    await expect(resumeRun(late, id, BY)).rejects.toThrow('it cannot be resumed');
+    expect(await read(id)).toMatchObject({ state: 'paused', stages: { at: 1, isOver: true } });
   });
 
   test('has a payout of an earlier stage paid that people let go later', async () => {

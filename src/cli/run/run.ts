@@ -107,7 +107,8 @@ async function runFile(file: string | undefined, given: RunOptions, at: AtCrashP
         return EXIT.fileRefused;
       }
       const { run, isNew } = submitted;
-      for (const remark of remarksOn(submitted, given)) say(remark);
+      for (const remark of remarksOn(submitted, { stages: stagePlanOf(given), maxCostDriftBp: given.maxCostDrift }))
+        say(remark);
       say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
       await payRun(app, run, { ...given, early, stop, progress });
       await tellHalt(app);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { stageSizes } from '../../config/stages.ts';
-import type { StagePlan } from '../../payout.ts';
+import type { Run, StagePlan } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
-import type { Submitted } from '../../runs/hand-in/submit.ts';
+import type { Submission, Submitted } from '../../runs/hand-in/submit.ts';
 import { intakeOptions } from './intake-options.ts';
 import { describeProblems } from './problem-text.ts';
 
@@ -47,17 +47,30 @@ const ONE_STAGE = '--stage changes nothing: the file has no more rows than its f
 
 const DRIFT_IGNORED =
   '--max-cost-drift changes nothing: the run was recorded before, and its costs are limited as they were then, or not at all.';
+const START_IGNORED =
+  '--at changes nothing: the file was handed in before, and starts when that was said then, or at once.';
 
 /** What a person should know of a file that was taken. */
-export function remarksOn(
-  { run, checked, isNew }: Extract<Submitted, { kind: 'submitted' }>,
-  { maxCostDrift, stage }: { maxCostDrift?: bigint | undefined; stage?: string | undefined },
-): string[] {
+export function remarksOn({ run, checked, isNew }: Extract<Submitted, { kind: 'submitted' }>, asked: Asked): string[] {
   const isOdd = checked.problemsTotal > 0 || checked.warnings.length > 0;
   return [
     ...(isOdd ? [describeProblems(checked)] : []),
-    ...(!isNew && stage !== undefined && stage !== run.stagePlan?.sizes ? [STAGES_IGNORED] : []),
-    ...(isNew && stage !== undefined && run.stages === null ? [ONE_STAGE] : []),
-    ...(!isNew && maxCostDrift !== undefined ? [DRIFT_IGNORED] : []),
+    ...(isNew && asked.stages !== undefined && run.stages === null ? [ONE_STAGE] : []),
+    ...(isNew ? [] : ignored(run, asked)),
+  ];
+}
+
+type Asked = Pick<Submission, 'maxCostDriftBp' | 'stages' | 'startAt'>;
+
+function counts(asked: unknown, holds: unknown): boolean {
+  return asked === undefined || asked === holds;
+}
+
+/** What was asked for a file that was handed in before, and does not count. */
+function ignored(run: Run, { maxCostDriftBp, stages, startAt }: Asked): string[] {
+  return [
+    ...(counts(stages?.sizes, run.stagePlan?.sizes) ? [] : [STAGES_IGNORED]),
+    ...(counts(maxCostDriftBp, run.maxCostDriftBp) ? [] : [DRIFT_IGNORED]),
+    ...(counts(startAt, run.askedStart) ? [] : [START_IGNORED]),
   ];
 }

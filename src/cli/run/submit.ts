@@ -55,26 +55,24 @@ async function submitFile(path: string, given: GivenOptions<typeof options>, at:
     tellOutages(app, { stop });
     const { skipInvalid, json, maxCostDrift: maxCostDriftBp } = given;
     requireCostPreview(maxCostDriftBp, app.asker);
-    const submitted = await submitRun(
-      { ...app, previewCost: costPreviewOf(app.asker, app) },
-      {
-        path,
-        actor: actorOf(given.as),
-        skipInvalid,
-        again: given.again,
-        intake: await intakeOptionsOf(given),
-        startAt: startOf(given, app.clock),
-        maxCostDriftBp,
-        stages: stagePlanOf(given),
-      },
-    );
+    const submission = {
+      path,
+      actor: actorOf(given.as),
+      skipInvalid,
+      again: given.again,
+      intake: await intakeOptionsOf(given),
+      startAt: startOf(given, app.clock),
+      maxCostDriftBp,
+      stages: stagePlanOf(given),
+    };
+    const submitted = await submitRun({ ...app, previewCost: costPreviewOf(app.asker, app) }, submission);
     if (submitted.kind === 'refused') {
       say(describeProblems(submitted.checked));
       if (json) printJson(problemsDocument(submitted.checked));
       return EXIT.fileRefused;
     }
     const { run, isNew } = submitted;
-    for (const remark of remarksOn(submitted, given)) say(remark);
+    for (const remark of remarksOn(submitted, submission)) say(remark);
     if (!isNew) say(`This file is run ${run.id} already; it was not recorded again.`);
     await printRun(app, run, { json });
     if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));

@@ -1,6 +1,6 @@
 import { type KnownService, NOT_FOUND_CODE } from '../../capabilities.ts';
 import { CAPABILITIES, type Capability, type Config } from '../../config/config.ts';
-import { REMEMBER_MS } from '../../duration.ts';
+import { LIKELY_MS, REMEMBER_MS } from '../../duration.ts';
 import type { HeadFacts } from '../season/head-facts.ts';
 
 /** What the safety rule depends on, as the ledger keeps it: entries with a comma and a blank between them. */
@@ -20,13 +20,8 @@ export function safetyOf(
     ...(config.limits === null ? [] : [`limits ${config.limits.name}`]),
     ...(config.approval === null ? [] : [`approval ${config.approval.name}`]),
     ...(config.rememberMs === REMEMBER_MS ? [] : [`references ${config.rememberMs} ms`]),
+    ...(config.duplicatesWithinMs === LIKELY_MS ? [] : [`likely duplicates ${config.duplicatesWithinMs ?? 0} ms`]),
   ].join(', ');
-}
-
-/** For how long references are remembered, in ms, by the settings that the ledger keeps. */
-export function rememberedMs(safety: string): number {
-  const ms = /(?:^|, )references ([0-9]+) ms/.exec(safety)?.[1];
-  return ms === undefined ? REMEMBER_MS : Number.parseInt(ms, 10);
 }
 
 /** Which capabilities hold for a ledger: those that it was opened with, less those that were seen not to hold. */

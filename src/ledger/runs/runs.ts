@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Money } from '../../money.ts';
 import { formatAmount } from '../../money.ts';
-import type { Run, RunStart, RunState, StagePlan } from '../../payout.ts';
+import type { Run, RunStages, RunStart, RunState, StagePlan } from '../../payout.ts';
 import type { LedgerKeys } from '../keys.ts';
 import { openRows, type RowSeals, type Rows } from '../rows.ts';
 import { LedgerFault, runScript, script, textsOf } from '../script.ts';
@@ -37,6 +37,7 @@ export interface RunClaim {
   /** When it is to start, where that was said. */
   readonly startAt?: RunStart | undefined;
   /** Make a new run of the content of one that is over and of which nothing was paid. */
+  readonly maxCostDriftBp?: bigint | undefined;
   readonly again?: boolean | undefined;
 }
 
@@ -59,6 +60,8 @@ export interface RunMove {
   readonly start?: { readonly at: RunStart; readonly reason: string } | undefined;
   /** Another file takes its rows over. */
   readonly isTakenOver?: boolean;
+  /** The stage that the run must be in, and whether it is over. */
+  readonly stage?: Pick<RunStages, 'at' | 'isOver'> | undefined;
 }
 
 export interface RunMoveAnswer {
@@ -107,12 +110,14 @@ export interface Runs extends Rows {
   takeWatch(forMs: number, now: number): Promise<string[]>;
   /** Quotes that its payouts left behind. */
   formerQuotes(runId: string): Promise<FormerQuote[]>;
+  /** Those of one payout of which no proof is known that they are dead. */
+  quotesBeside(runId: string, line: number): Promise<string[]>;
 }
 
 export interface FormerQuote {
   readonly line: number;
   readonly quoteId: string;
-  /** Else it was armed beside the present one, as intent logs told, and may have been paid. */
+  /** Else it was armed too, as intent logs told, or another payment settled its payout: it may have been paid. */
   readonly isProvenDead: boolean;
 }
 
@@ -134,8 +139,8 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: RowSeals): Runs 
       return { id, result: result === 'new' || result === 'known' || result === 'season' ? result : 'taken' };
     },
     record: openRecording(redis, keys),
-    async move(runId, { to, actor, reason, from = '', act = '', start, isTakenOver = false }) {
-      const args = [runId, to, actor, reason, from, act, start?.at ?? '', start?.reason ?? '', isTakenOver ? '1' : ''];
+    async move(runId, move) {
+      const args = [runId, ...moveArguments(move)];
       const [word, state = ''] = textsOf(await runScript(redis, scripts.move, { prefix, args }));
       const result = RUN_MOVE_RESULTS.find((known) => known === word);
       if (result === undefined) throw new LedgerFault('the run script gave an unknown answer');
@@ -175,6 +180,16 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: RowSeals): Runs 
     },
     async takeWatch(forMs, now) {
       return textsOf(await runScript(redis, scripts.watch, { prefix, args: [forMs, now] }));
+    },
+    ...openFormerQuotes(redis, keys),
+  };
+}
+
+function openFormerQuotes(redis: Redis, keys: LedgerKeys): Pick<Runs, 'formerQuotes' | 'quotesBeside'> {
+  return {
+    async quotesBeside(runId, line) {
+      const beside = (await redis.lrange(keys.beside(runId), 0, -1)).map((entry) => readFormerQuote(entry, false));
+      return beside.flatMap((one) => (one.line === line ? [one.quoteId] : []));
     },
     async formerQuotes(runId) {
       const lists = [keys.dead(runId), keys.beside(runId)];
@@ -229,6 +244,12 @@ function readEvent(id: string, flat: readonly string[]): RunEvent {
   };
 }
 
+function moveArguments({ to, actor, reason, from, act, start, isTakenOver, stage }: RunMove): (string | number)[] {
+  const stageText = stage === undefined ? '' : `${stage.at}${stage.isOver ? ' over' : ''}`;
+  const wait = [start?.at ?? '', start?.reason ?? ''];
+  return [to, actor, reason, from ?? '', act ?? '', ...wait, isTakenOver === true ? '1' : '', stageText];
+}
+
 function claimFields(claim: RunClaim): Record<string, string> {
   return {
     fileName: claim.fileName,
@@ -240,6 +261,7 @@ function claimFields(claim: RunClaim): Record<string, string> {
     ...(claim.dropper === undefined ? {} : { dropper: claim.dropper }),
     ...planFields(claim.stages ?? null),
     ...(claim.startAt === undefined ? {} : { askedStart: String(claim.startAt) }),
+    ...(claim.maxCostDriftBp === undefined ? {} : { maxCostDriftBp: String(claim.maxCostDriftBp) }),
     ...(claim.submissionKey === undefined ? {} : { submissionKey: claim.submissionKey }),
   };
 }

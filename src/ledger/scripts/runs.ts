@@ -40,9 +40,11 @@ end
  * season: the runs that this Redis lost have to be restored before.
  */
 export const CLAIM_RUN = `${LUA_PRELUDE}${LUA_FREE_RUN}
-local known = runOf(ARGV[1], ARGV[2])
+local known, fields = runOf(ARGV[1], ARGV[2]), cjson.decode(ARGV[4])
+-- What was said of a hand-in that was cut short holds for whoever carries it on; what was not said, they say.
+local ASKED = { 'askedStart', 'stagePlan', 'goesOnIfPaid', 'maxCostDriftBp' }
 -- A hand-in under a key is carried on, whatever people made of its run meanwhile.
-local key = cjson.decode(ARGV[4]).submissionKey
+local key = fields.submissionKey
 local keyed = key and P .. ':submitted-as:' .. key
 local own = keyed and redis.call('GET', keyed)
 local its = own and redis.call('HGET', runKey(own), 'contentHash')
@@ -58,11 +60,17 @@ if known and (isAwaited and key or not (ARGV[5] == '1' and isFree(known))) then
   redis.call('HSETNX', CONTENTS, ARGV[2], known)
   if redis.call('HEXISTS', runKey(known), 'rows') == 0 then
     -- A run that Redis forgot was handed in by somebody before.
-    for name, value in pairs(cjson.decode(ARGV[4])) do
+    for name, value in pairs(fields) do
       if not (isRestored and name == 'submissionKey') then redis.call('HSETNX', runKey(known), name, value) end
     end
   end
-  return { known, 'known', redis.call('HGET', runKey(known), 'state') or '' }
+  local f = redis.call('HMGET', runKey(known), 'state', 'lastLine')
+  if f[1] == 'recording' and not f[2] then
+    for _, name in ipairs(ASKED) do
+      if fields[name] then redis.call('HSETNX', runKey(known), name, fields[name]) end
+    end
+  end
+  return { known, 'known', f[1] or '' }
 end
 if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { '', 'season', '' } end
 local run = ARGV[3]
@@ -75,7 +83,10 @@ if known and isPartial(known) then
   local file = redis.call('HGET', runKey(known), 'fileSha256')
   if file then redis.call('HSET', FILES, file, run) end
 end
-for name, value in pairs(cjson.decode(ARGV[4])) do redis.call('HSET', runKey(run), name, value) end
+if known and redis.call('HEXISTS', runKey(known), 'takenOver') == 1 then
+  for _, name in ipairs(ASKED) do fields[name] = redis.call('HGET', runKey(known), name) or fields[name] end
+end
+for name, value in pairs(fields) do redis.call('HSET', runKey(run), name, value) end
 redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', text(at), 'changes', 1)
 redis.call('ZADD', RUNS, text(at), run)
 return { run, 'new', 'recording' }
@@ -137,7 +148,8 @@ return 1
  * KEYS[1] prefix
  * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or 'waiting' for one that is
  * paused until its time, or ''; ARGV[6] the act that waits for its audit entry then, or ''; ARGV[7] the time, in ms since 1970, until
- * which it waits then if it was not paid yet, or '', and ARGV[8] why; ARGV[9] '1' where another file takes its rows over
+ * which it waits then if it was not paid yet, or '', and ARGV[8] why; ARGV[9] '1' where another file takes its rows over;
+ * ARGV[10] the stage that the run must be in, with ' over' behind it where that is over, or ''
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete' | 'unapproved', state].
  *
  * A run that is recorded while everything is halted begins paused: the release alone does not let it go, unless it has a time to
@@ -162,6 +174,10 @@ if ARGV[5] ~= '' and ARGV[5] ~= from and not (ARGV[5] == 'waiting' and isWaiting
 -- The host whose clock says that the time has come may be ahead.
 if ARGV[5] == 'waiting' and to == 'paying' and tonumber(redis.call('HGET', rk, 'startAt') or '') and
   tonumber(redis.call('HGET', rk, 'startAt')) > now() then return { 'forbidden', from } end
+if ARGV[10] ~= '' then
+  local f = redis.call('HMGET', rk, 'stage', 'stageOver')
+  if (f[1] or '') .. (f[2] and ' over' or '') ~= ARGV[10] then return { 'forbidden', from } end
+end
 if from == 'recording' and to ~= 'cancelled' then
   if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
   if not hasAllRows(run) then return { 'incomplete', from } end
@@ -216,6 +232,8 @@ if to == 'finished' or to == 'cancelled' then
   redis.call('HSET', rk, 'finishedAt', at, 'finishedChanges', redis.call('HGET', rk, 'changes'))
   redis.call('ZADD', WATCH, at, run)
 end
+-- It may wait for days, and what was paid may come back meanwhile.
+if to == 'paused' then redis.call('ZADD', WATCH, at, run) end
 redis.call('SADD', LIVE, run)
 redis.call('XADD', eventsKey(run), '*', 'event', to, 'actor', actor, 'reason', reason)
 if ARGV[6] ~= '' then redis.call('RPUSH', AUDIT_WAITING, ARGV[6]) end

@@ -12,6 +12,7 @@ import { beyondLimit } from '../../pay/limits.ts';
 import type { PayoutRow, Run, RunStart } from '../../payout.ts';
 import type { CurrencyHours } from '../../schedules/calendar.ts';
 import type { IdentityBook } from '../identities.ts';
+import { withAgreedRules } from './agreed-rules.ts';
 import { openLargest } from './largest.ts';
 import { openLimitsAhead } from './limits-ahead.ts';
 import { hoursAhead, type StartRules, type Waiting, waitingFor } from './start.ts';
@@ -24,7 +25,7 @@ const FIRST_ROWS = 5;
 const LARGEST_ROWS = 5;
 
 export interface ForeseeDeps {
-  readonly ledger: Pick<Ledger, 'foresight' | 'runs'>;
+  readonly ledger: Pick<Ledger, 'foresight' | 'runs' | 'state'>;
   readonly config: {
     readonly rememberMs: number;
     readonly duplicatesWithinMs?: number | undefined;
@@ -88,7 +89,8 @@ export interface FileAhead {
  * is only read, in a call for each 500 rows. What happens until then may change it: a limit may be used up, a beneficiary
  * blocked. Throws like `readPayoutFile`.
  */
-export async function foresee(deps: ForeseeDeps, file: FileAhead): Promise<Foreseen> {
+export async function foresee(given: ForeseeDeps, file: FileAhead): Promise<Foreseen> {
+  const deps = await withAgreedRules(given);
   const at = deps.clock.now();
   const knownRun = await knownRunOf(deps, file);
   const rows = openRowsAhead(deps, at);

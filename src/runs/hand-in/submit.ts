@@ -13,6 +13,7 @@ import { Refusal, withSteps } from '../../refusal.ts';
 import { approvalsNeeded } from '../decide/approval.ts';
 import { cancelReady } from '../decide/cancel-ready.ts';
 import { readRun } from '../read-run.ts';
+import { withAgreedRules } from './agreed-rules.ts';
 import { type RecordDeps, recordRows } from './record-rows.ts';
 import { refuseBusy, refuseCancelled, refuseInterrupted, refuseRestarted } from './refusals.ts';
 import { newRunId } from './run-id.ts';
@@ -27,7 +28,10 @@ const CLAIM_TRIES_MAX = 5;
 const BATCHES_IN_FLIGHT_MAX = 4;
 
 export interface SubmitDeps extends RecordDeps {
-  readonly ledger: Pick<Ledger, 'runs' | 'slices' | 'audit' | 'payouts' | 'recovery' | 'references' | 'seals'>;
+  readonly ledger: Pick<
+    Ledger,
+    'runs' | 'slices' | 'audit' | 'payouts' | 'recovery' | 'references' | 'seals' | 'state'
+  >;
   readonly ensureSeason: () => Promise<readonly string[]>;
   readonly config: RecordDeps['config'] & {
     readonly approval?: ApprovalRules | null;
@@ -64,13 +68,15 @@ export type Submitted =
  * again, also at the same time or after a crash, comes to the same run and carries it on (architecture.md). Who handed it
  * in is on the audit log before anything of it can be paid.
  */
-export async function submitRun(deps: SubmitDeps, submission: Submission): Promise<Submitted> {
-  const checked = await checkSubmission(deps, submission);
+export async function submitRun(given: SubmitDeps, submission: Submission): Promise<Submitted> {
+  const checked = await checkSubmission(given, submission);
   if (isRefused(checked, submission)) {
-    await deps.notifier?.announceRefused(checked, deps.clock.now());
+    await given.notifier?.announceRefused(checked, given.clock.now());
     return { kind: 'refused', checked };
   }
-  const { id, isNew, isFresh, asked } = await claimOrTakeOver(deps, checked, submission);
+  const deps = await withAgreedRules(given);
+  const { id, isNew, isFresh } = await claimOrTakeOver(deps, checked, submission);
+  const asked = asClaimed(submission, await readRun(deps, id));
   await deps.ledger.audit.append(entryOf({ id, isNew }, checked, asked));
   const handedInBy = async (): Promise<OnRecord> => (isFresh ? byOf(asked) : await byOnRecord(deps, id, asked));
   if (await isUnrecorded(deps, id, { path: submission.path, checked })) {
@@ -85,16 +91,25 @@ export async function submitRun(deps: SubmitDeps, submission: Submission): Promi
   return { kind: 'submitted', run: await readRun(deps, id), isNew, checked };
 }
 
-/** By whom, and with what, a run was handed in that somebody had begun before. */
-async function byOnRecord(deps: SubmitDeps, id: string, submission: Submission): Promise<OnRecord> {
-  const { stagePlan, askedStart } = await readRun(deps, id);
-  const by =
-    (await handedInOnRecord(deps.ledger, id)) ?? byOf({ ...submission, stages: undefined, startAt: undefined });
+/** What was said of a hand-in that was cut short holds for whoever carries it on: its claim keeps it. */
+function asClaimed(submission: Submission, { stagePlan, askedStart, maxCostDriftBp }: Run): Submission {
+  return {
+    ...submission,
+    stages: stagePlan ?? submission.stages,
+    startAt: askedStart ?? submission.startAt,
+    maxCostDriftBp: maxCostDriftBp ?? submission.maxCostDriftBp,
+  };
+}
+
+/** By whom, and with what, a run was handed in that somebody had begun before: the audit log tells it, and its claim. */
+async function byOnRecord({ ledger }: SubmitDeps, id: string, asked: Submission): Promise<OnRecord> {
+  const claimed = byOf(asked);
+  const by = (await handedInOnRecord(ledger, id)) ?? claimed;
   return {
     ...by,
-    stagePlan: by.stagePlan ?? stagePlan,
-    maxCostDriftBp: by.maxCostDriftBp ?? submission.maxCostDriftBp,
-    askedStart: by.askedStart ?? askedStart ?? submission.startAt ?? null,
+    stagePlan: by.stagePlan ?? claimed.stagePlan,
+    maxCostDriftBp: by.maxCostDriftBp ?? claimed.maxCostDriftBp,
+    askedStart: by.askedStart ?? claimed.askedStart,
   };
 }
 
@@ -141,18 +156,15 @@ export function isRefused(
  * Claims the content. Where another file of the same rows was never recorded to its end, and nobody records it now, that run
  * is cancelled and its rows are taken over: the very bytes that began it may be gone.
  */
-async function claimOrTakeOver(
-  deps: SubmitDeps,
-  checked: CheckedFile,
-  submission: Submission,
-): Promise<Claimed & { readonly asked: Submission }> {
-  const claimed = { ...(await claimRun(deps, checked, submission)), asked: submission };
+async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submission: Submission): Promise<Claimed> {
+  const claimed = await claimRun(deps, checked, submission);
   if (claimed.isNew) return claimed;
   const run = await readRun(deps, claimed.id);
   const isUnfinished = run.state === 'recording' || run.state === 'cancelled';
+  // One that was taken over is not carried on: its rows are.
+  const isToCarryOn = run.fileSha256 === checked.sha256 && !run.isTakenOver;
   // What was sent may be held too, where a lost host has it.
-  if (!isUnfinished || run.isInDoubt || run.fileSha256 === checked.sha256 || (await isRecorded(deps, run)))
-    return claimed;
+  if (!isUnfinished || run.isInDoubt || isToCarryOn || (await isRecorded(deps, run))) return claimed;
   await requireFreeRows(deps, run);
   const { actor } = submission;
   const reason = `its rows were handed in again, in ${checked.name}`;
@@ -161,15 +173,7 @@ async function claimOrTakeOver(
   if (result === 'there' && !run.isTakenOver) throw refuseCancelled(run);
   if (result !== 'moved' && result !== 'there') throw refuseBusy(run, RECORDING_QUIET_MS);
   await cancelReady(deps.ledger, run.id, actor);
-  const asked = { ...(await asSaidBefore(deps, run.id, submission)), again: true };
-  return { ...(await claimRun(deps, checked, asked)), asked };
-}
-
-/** What was said of the first file holds for its rows in another one. */
-async function asSaidBefore(deps: SubmitDeps, runId: string, submission: Submission): Promise<Submission> {
-  const { stagePlan, maxCostDriftBp, askedStart } = await byOnRecord(deps, runId, submission);
-  const stages = stagePlan ?? submission.stages;
-  return { ...submission, stages, maxCostDriftBp, startAt: askedStart ?? undefined };
+  return await claimRun(deps, checked, { ...submission, again: true });
 }
 
 /** Throws a Refusal where another file may not take over the rows of a run that is not recorded to its end. */
@@ -196,7 +200,7 @@ interface Claimed {
 async function claimRun(
   deps: SubmitDeps,
   checked: CheckedFile,
-  { actor, dropper, key, again, stages, startAt }: Submission,
+  { actor, dropper, key, again, stages, startAt, maxCostDriftBp }: Submission,
 ): Promise<Claimed> {
   for (let tries = 0; tries < CLAIM_TRIES_MAX; tries++) {
     const own = newRunId(deps);
@@ -212,6 +216,7 @@ async function claimRun(
       submissionKey: key,
       stages,
       startAt,
+      maxCostDriftBp,
       again,
     });
     // What a Redis that went back in time lost is restored first; else its files would look new.

@@ -32,7 +32,7 @@ export function takesTwo(before: string, after: string): boolean {
   return controlsIn(before) !== controlsIn(after);
 }
 
-const CONTROLS = /(?:^|, )(?:limits|approval|references) [^,]*/g;
+const CONTROLS = /(?:^|, )(?:limits|approval|references|likely duplicates) [^,]*/g;
 
 function controlsIn(safety: string): string {
   return (safety.match(CONTROLS) ?? []).join();

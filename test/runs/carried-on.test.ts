@@ -1,0 +1,96 @@
+import { expect, test } from 'vitest';
+import type { App } from '../../src/app.ts';
+import type { Submission } from '../../src/runs/hand-in/submit.ts';
+import { FILE, reversed, useHandIns } from './hand-in-desk.ts';
+import { payoutAt } from './recorded-run.ts';
+
+const desk = useHandIns();
+const LATER = Date.now() + 30 * 86_400_000;
+const STAGES = { sizes: '1,rest', goesOnIfPaid: false };
+const OTHER_BYTES = FILE.replaceAll('\n', '\r\n');
+const PRICED = { previewCost: async () => ({ debited: 100n, arrives: 100n }) };
+
+type Given = Partial<Omit<Submission, 'path'>>;
+
+function dies(point: string): void {
+  if (point === 'C16') throw new Error('killed');
+}
+
+/** Killed while it records. */
+function dying(app: App): App {
+  return { ...app, at: dies };
+}
+
+async function fails(): Promise<never> {
+  throw new Error('killed');
+}
+
+/** Killed between the claim and the entry of the audit log. */
+function dyingEarly(app: App): App {
+  return { ...app, ledger: { ...app.ledger, audit: { ...app.ledger.audit, append: fails } } };
+}
+
+/** When nobody records any more. */
+function later(app: App, times = 1): App {
+  return { ...app, clock: { ...app.clock, now: () => app.clock.now() + times * 61_000 } };
+}
+
+async function killed(text: string, given: Given, deps = dying(desk.app)): Promise<void> {
+  await expect(desk.submit(text, { ...given, deps })).rejects.toThrow('killed');
+}
+
+test('the time that whoever carries a hand-in on says holds after a second kill', async () => {
+  await killed(FILE, { actor: 'anna' });
+  await killed(FILE, { actor: 'bob', startAt: LATER });
+  expect(await desk.submit(FILE, { actor: 'carol' })).toMatchObject({ state: 'paused', startAt: LATER });
+});
+
+test('the stages that whoever carries a hand-in on says hold', async () => {
+  await killed(FILE, { actor: 'anna' });
+  expect((await desk.submit(FILE, { actor: 'bob', stages: STAGES })).stages?.ends).toHaveLength(2);
+});
+
+test('what was said first holds against what is said later', async () => {
+  await killed(FILE, { actor: 'anna', startAt: LATER, stages: STAGES });
+  const run = await desk.submit(FILE, { actor: 'bob', startAt: LATER + 1, stages: { ...STAGES, sizes: '2,rest' } });
+  expect(run).toMatchObject({ startAt: LATER, stagePlan: STAGES });
+});
+
+test('the bound on the cost holds after a kill before the audit log tells of it', async () => {
+  const asked = { actor: 'anna', maxCostDriftBp: 0n, stages: STAGES, startAt: LATER };
+  await killed(FILE, asked, { ...dyingEarly(desk.app), ...PRICED });
+  const { id } = await desk.submit(FILE, { actor: 'bob', deps: { ...desk.app, ...PRICED } });
+  expect((await payoutAt(desk.app.ledger, { runId: id, line: 2 })).costLimit).not.toBeNull();
+});
+
+test('the bound on the cost holds after a kill while other bytes take the rows over', async () => {
+  await killed(FILE, { actor: 'anna', maxCostDriftBp: 0n }, { ...dying(desk.app), ...PRICED });
+  await killed(reversed(FILE), { actor: 'bob' }, { ...dyingEarly(later(desk.app)), ...PRICED });
+  const { id } = await desk.submit(reversed(FILE), { actor: 'carol', deps: { ...later(desk.app), ...PRICED } });
+  expect((await payoutAt(desk.app.ledger, { runId: id, line: 2 })).costLimit).not.toBeNull();
+});
+
+test.each([
+  ['the same bytes', {}],
+  ['--again', { again: true }],
+])('a take-over that was killed half-way keeps time and stages for %s', async (_how, given) => {
+  await killed(FILE, { actor: 'anna', startAt: LATER, stages: STAGES });
+  const app = later(desk.app);
+  let claims = 0;
+  const claim: App['ledger']['runs']['claim'] = async (asked) => {
+    claims++;
+    if (claims === 2) throw new Error('killed');
+    return await app.ledger.runs.claim(asked);
+  };
+  const half = { ...app, ledger: { ...app.ledger, runs: { ...app.ledger.runs, claim } } };
+  await killed(reversed(FILE), { actor: 'bob' }, half);
+  const run = await desk.submit(FILE, { actor: 'carol', deps: app, ...given });
+  expect(run).toMatchObject({ state: 'paused', startAt: LATER, stages: { at: 0 } });
+});
+
+test('rows that were taken over twice keep their time', async () => {
+  await killed(FILE, { actor: 'anna', startAt: LATER });
+  await killed(reversed(FILE), { actor: 'bob' }, dying(later(desk.app)));
+  const run = await desk.submit(OTHER_BYTES, { actor: 'carol', deps: later(desk.app, 2) });
+  expect(run).toMatchObject({ state: 'paused', startAt: LATER });
+});
