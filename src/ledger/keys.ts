@@ -31,7 +31,8 @@ import { foldedName } from '../access/same-person.ts';
  *   run:<id>:states       string   one byte a line: the letter of its state, or a null byte
  *   run:<id>:slices       zset     slices (`from`-`to`) of which a payout may still be ready, by the time to look again
  *   run:<id>:dead         list     quotes that were proven dead, `line` `quote id`
- *   run:<id>:beside       list     quotes that were armed beside the present one and are not proven dead, likewise
+ *   run:<id>:beside       list     quotes besides the present one of which no proof is known, likewise: as intent logs told of them, or
+ *                                  of a payout that people settled by another payment
  *   run:<id>:events       stream   what people and payrun did to the run
  *   due                   zset     `run id`:`block` by the earliest time at which a payout in it may want something
  *   tracked               zset     the same for its accepted payments, which are followed at a pace of their own
@@ -232,7 +233,7 @@ local HEAD, DIRS, RUNS, LIVE = P .. ':head', P .. ':dirs', P .. ':runs', P .. ':
 local FILES, CONTENTS, WATCH, DUE, WAIT = P .. ':files', P .. ':contents', P .. ':watch', P .. ':due', P .. ':wait'
 local TRACKED, AUDIT, AUDIT_WAITING, YES = P .. ':tracked', P .. ':audit', P .. ':audit-waiting', P .. ':yes'
 local PEERS, BLOCKED, BLOCKED_SEAL = P .. ':peers', P .. ':blocked', P .. ':blocked-seal'
-local PEOPLE, WEAK, STOPS_AHEAD = P .. ':people', P .. ':weak', P .. ':stops-ahead'
+local PEOPLE, WEAK, STOPS_AHEAD, KNOWN_AS = P .. ':people', P .. ':weak', P .. ':stops-ahead', P .. ':known-as'
 local function runKey(run) return P .. ':run:' .. run end
 local function rowsKey(run, block) return P .. ':run:' .. run .. ':rows:' .. block end
 local function statesKey(run) return P .. ':run:' .. run .. ':states' end

@@ -276,7 +276,7 @@ describe('a Redis that was restored from an older copy', () => {
     expect(await seasonOf('dir-b')).toEqual([]);
     expect((await readPayout(desk.ledger, place)).quoteId).toBe(second?.quoteId);
     expect(await desk.ledger.runs.formerQuotes(runId)).toEqual([
-      { line: 2, quoteId: first?.quoteId, isProvenDead: true },
+      { line: 2, quoteId: first?.quoteId, isProvenDead: false },
     ]);
   });
 

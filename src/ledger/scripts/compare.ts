@@ -43,15 +43,19 @@ local wasMissing = redis.call('HEXISTS', HEAD, 'late:' .. ARGV[1]) == 1
 
 local PAID = { accepted = true, completed = true, failed = true, returned = true }
 
--- The run of the line's file: the one that the ledger knows, or a stub that the same file fills when it comes again.
+-- The run of the line's file: the one that the ledger knows, or a stub that the same file fills when it comes again. As which run
+-- one is known stays: a later hand-in of the file has rows of its own.
 local function ensureRun(e)
   if redis.call('EXISTS', runKey(e.r)) == 1 then return end
-  local known = runOf(e.s, e.n)
-  if known and redis.call('HEXISTS', runKey(known), 'purgedAt') == 0 then
-    e.r = known
-    return
+  local known = string.match(redis.call('HGET', KNOWN_AS, e.r) or '', '^%S+')
+  if not known then
+    known = runOf(e.s, e.n)
+    if not known or redis.call('HEXISTS', runKey(known), 'purgedAt') == 1 then return makeStub(e.r, e.s, e.n, e.d) end
+    noteKnownAs(e.r, known, e.s)
+    -- Its own file may be gone by now: another one with its rows on the same lines fills it.
+    if not redis.call('HGET', runKey(known), 'lastLine') then redis.call('HSET', runKey(known), 'restored', '1') end
   end
-  makeStub(e.r, e.s, e.n, e.d)
+  e.r = known
 end
 
 local function hasGivenReferenceFree(p)
@@ -119,9 +123,10 @@ local function reopen(run)
   pauseRun(run, 'Redis went back in time')
 end
 
--- A quote that is not the payout's present one any more is looked up at each decision and at the run's end.
+-- A quote that is not the payout's present one: it is looked up at each decision and at the run's end. Whether it was proven dead
+-- is not known here.
 local function noteQuote(p, quote)
-  redis.call('RPUSH', deadKey(p.run), p.line .. ' ' .. quote)
+  redis.call('RPUSH', besideKey(p.run), p.line .. ' ' .. quote)
 end
 
 -- A quote before the payout's present one that this Redis does not know: it went back, or a lost host came back.
@@ -163,8 +168,8 @@ local function noteYes(p, quote, payment)
 end
 
 local function restore(e)
-  if isPurged(e.r) then return end
   ensureRun(e)
+  if isPurged(e.r) then return end
   local p = load(e.r, e.l)
   local isApart = wasMissing or (p and isOfLate(p))
   if p and isKnown(e, p, isApart) then return noteForgotten(e, p) end
@@ -182,8 +187,7 @@ local function restore(e)
   if isOwn and e.c <= counter then return noteForgotten(e, p) end
   local saidYes = hasOther and redis.call('HEXISTS', YES, quote) == 1
   if hasOther and (isPaid or saidYes or (isApart and not isOwn)) and not (isLost and e.c > counter) then
-    -- Nobody has proven it dead.
-    redis.call('RPUSH', besideKey(p.run), p.line .. ' ' .. e.q)
+    noteQuote(p, e.q)
     set(p, 'ct', math.max(e.c, counter))
     -- Whichever of them ends last, or has no end, decides from when on people may call it not paid.
     local ends, otherEnds = tonumber(get(p, 'x') or '0'), tonumber(e.x) or 0

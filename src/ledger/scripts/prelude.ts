@@ -94,6 +94,12 @@ local function makeStub(run, file, content, seen)
   if mayHaveLost(run, seen) then redis.call('HSET', runKey(run), 'doubted', '1') end
 end
 
+-- Notes as which run one is known that this Redis forgot, and whether that was made of the same file.
+local function noteKnownAs(run, known, file)
+  local isSame = redis.call('HGET', runKey(known), 'fileSha256') == file
+  redis.call('HSET', KNOWN_AS, run, known .. (isSame and ' same' or ''))
+end
+
 -- Notes that a capability of the service was seen not to hold; false when that was known.
 local function disprove(capability, evidence)
   local known = redis.call('HGET', HEAD, 'disproved') or ''
@@ -113,6 +119,7 @@ local function pauseRun(run, reason)
   redis.call('HSET', runKey(run), 'state', 'paused', 'pauseReason', reason)
   redis.call('HDEL', runKey(run), 'startAt', 'startReason')
   redis.call('HINCRBY', runKey(run), 'changes', 1)
+  redis.call('ZADD', WATCH, text(now()), run)
   redis.call('XADD', eventsKey(run), '*', 'event', 'paused', 'actor', 'season', 'reason', reason)
 end
 

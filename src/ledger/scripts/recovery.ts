@@ -65,7 +65,7 @@ if file == '' or redis.call('EXISTS', runKey(run)) == 1 then return {} end
 local known = runOf(file, content)
 local state = known and redis.call('HGET', runKey(known), 'state')
 if known and not ((state == 'finished' or state == 'cancelled') and hasAllRows(known)) then
-  redis.call('HSET', P .. ':known-as', run, known .. (redis.call('HGET', runKey(known), 'fileSha256') == file and ' same' or ''))
+  noteKnownAs(run, known, file)
   noteKey(known)
   return {}
 end
