@@ -82,6 +82,10 @@ async function readAnswer(
   refused: Extract<ArmAnswer, { armed: false }>,
 ): Promise<StepResult> {
   const { refusal } = refused;
+  if (refusal === 'newer' || refusal === 'settings') {
+    await deps.requireSafety();
+    return 'again';
+  }
   if (refusal === 'limit') {
     return await settleUnsent(deps, payout, beyondLimit(deps.rules.limits ?? null, refused.limit));
   }
@@ -153,7 +157,10 @@ async function doubtArming(deps: PayDeps, payout: Payout, quoteId: string): Prom
 }
 
 const REFUSAL_RESULTS: Readonly<
-  Record<Exclude<ArmRefusal, 'season' | 'newer' | 'settings' | 'row' | 'quotes' | 'quote-taken' | 'block-list'>, StepResult>
+  Record<
+    Exclude<ArmRefusal, 'season' | 'newer' | 'settings' | 'row' | 'quotes' | 'quote-taken' | 'block-list'>,
+    StepResult
+  >
 > = {
   halted: 'left',
   run: 'left',
@@ -163,12 +170,12 @@ const REFUSAL_RESULTS: Readonly<
   'not-replicated': 'left',
 };
 
-async function readRefusal(deps: PayDeps, payout: Payout, refusal: ArmRefusal): Promise<StepResult> {
+async function readRefusal(
+  deps: PayDeps,
+  payout: Payout,
+  refusal: Exclude<ArmRefusal, 'newer' | 'settings'>,
+): Promise<StepResult> {
   if (refusal === 'season') return (await deps.ensureSeason()).length === 0 ? 'again' : 'left';
-  if (refusal === 'newer' || refusal === 'settings') {
-    await deps.requireSafety();
-    return 'again';
-  }
   // People changed it since it was read, or somebody else did: then the next slice finds that.
   if (refusal === 'block-list') return (await deps.blockList.refresh()) === 'true' ? 'again' : 'left';
   if (refusal === 'row') {

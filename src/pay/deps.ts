@@ -17,7 +17,7 @@ import type { Pace, QuoteLead } from './pace.ts';
 /** What the steps of a payout need. */
 export interface PayDeps {
   readonly payouts: Payouts;
-  readonly runs: Pick<Runs, 'move' | 'read'>;
+  readonly runs: Pick<Runs, 'move' | 'read' | 'quotesBeside'>;
   readonly state: Pick<LedgerState, 'halt' | 'disprove'>;
   readonly seals: Seals;
   readonly blockList: KnownBlockList;

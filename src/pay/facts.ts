@@ -24,6 +24,8 @@ interface FoundPayment {
   readonly isOurs?: boolean;
   /** For the audit log, where people named it. */
   readonly act?: string;
+  /** As in `PayoutMove`. */
+  readonly leavesQuote?: boolean;
 }
 
 /** Writes down that a payout's payment exists: to the intent log, then to the ledger (`storePayment`). */
@@ -42,7 +44,7 @@ export async function acceptPayment(
  * of a quote that the payout has left behind is a breach (assertion A3). The intent log has it already.
  */
 export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPayment): Promise<'written' | 'changed'> {
-  const { quoteId, payment, exchange, isOurs = true, act } = found;
+  const { quoteId, payment, exchange, isOurs = true, act, leavesQuote = false } = found;
   if (isOurs) await disproveOtherId(deps, payout, { quoteId, paymentId: payment.paymentId });
   for (let tries = 1; ; tries++) {
     const answer = await moveWatched(deps, {
@@ -52,6 +54,7 @@ export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPa
       // A fact needs no version (architecture.md, rule 7); people's word alone does, for any move in between voids it (rule 9).
       ...(isOurs ? {} : { version: payout.version }),
       ...(act === undefined ? {} : { act }),
+      leavesQuote,
       referenceHash: hashReference(payout.row.reference),
       dueMs: FIRST_TRACK_MS,
       actor: deps.owner,
@@ -138,9 +141,8 @@ async function disproveOtherId(
   ids: { quoteId: string; paymentId: string },
 ): Promise<void> {
   if (ids.paymentId === ids.quoteId) return;
-  const isOfOtherQuote =
-    ids.paymentId !== payout.paymentId && (await deps.payouts.holderOf(ids.paymentId)) === payoutId(payout);
-  if (isOfOtherQuote) return;
+  // That of another quote of the payout, or one that was known before.
+  if ((await deps.payouts.holderOf(ids.paymentId)) === payoutId(payout)) return;
   deps.log.error('a payment has another id than its quote: no quote is proven dead any more', logFields(payout));
   await deps.state.disprove('payment-id-is-quote-id', `payout ${payoutId(payout)}`);
 }

@@ -1,10 +1,11 @@
 import type { PayoutMove } from '../ledger/payouts/acts.ts';
-import type { Payout, PayoutPlace, PayoutState } from '../payout.ts';
+import { type Payout, type PayoutPlace, type PayoutState, payoutId } from '../payout.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import type { PayDeps } from './deps.ts';
 import { LOOK_DAILY_MS } from './due.ts';
 import { exchangeOf, holdBreach, paymentValues, placeOf } from './facts.ts';
 import { type LookUpReading, readLookUpAnswer } from './look-up/look-up-answer.ts';
+import { isQuoteOver } from './look-up/proof-of-death.ts';
 import { wordsOf } from './refused.ts';
 
 /**
@@ -40,11 +41,8 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
     });
     return;
   }
-  const isAccepted = payout.state === 'accepted';
-  // Whose payment it is was known before: its reference says nothing new.
-  const move =
-    'payment' in reading ? moveOf(payout, reading.payment) : await missingMove(deps, payout, { reading, now });
-  if (move.to === undefined && !isAccepted) return;
+  const move = await nextMove(deps, payout, { reading, now });
+  if (move === undefined || (move.to === undefined && payout.state !== 'accepted')) return;
   await deps.payouts.move({
     ...placeOf(payout),
     version: payout.version,
@@ -54,6 +52,64 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
     ...(move.to === undefined ? { dueMs: deps.rules.trackEveryMs } : {}),
     ...move,
   });
+}
+
+/** What a look-up moves the payout to; undefined where it was held for what it brought to light. `now`: Redis's time. */
+async function nextMove(
+  deps: PayDeps,
+  payout: Payout,
+  { reading, now }: { reading: LookUpReading; now: number },
+): Promise<Partial<PayoutMove> | undefined> {
+  // Whose payment it is was known before: its reference says nothing new.
+  if (!('payment' in reading)) return await missingMove(deps, payout, { reading, now });
+  const move = moveOf(payout, reading.payment);
+  if (move.to !== 'failed' && move.to !== 'returned') return move;
+  const beside = await lookBeside(deps, payout, now);
+  if (beside === 'breach') return undefined;
+  return beside === 'over' ? move : {};
+}
+
+/** Whether its money is not with the beneficiary, for good. */
+export function hasFailed({ paymentState }: PaymentReply): boolean {
+  const end = finalState(paymentState);
+  return end === 'failed' || end === 'returned';
+}
+
+/**
+ * Looks up the quotes of a payout that were armed beside its payment: its reference is free only when none of them is paid, or can be
+ * any more (architecture.md, rule 1). `open`: that is not certain yet.
+ */
+async function lookBeside(deps: PayDeps, payout: Payout, now: number): Promise<'over' | 'open' | 'breach'> {
+  const beside = await deps.runs.quotesBeside(payout.runId, payout.line);
+  let isOver = true;
+  for (const quoteId of beside.filter((id) => id !== payout.paymentId)) {
+    const answer = await deps.service.readPayment(quoteId);
+    const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: quoteId });
+    if (reading.kind === 'not-found') {
+      isOver &&= isBesideOver(deps, payout, { date: reading.date ?? now, now });
+      isOver &&= (await deps.canary.sings(quoteId)) !== false;
+    } else if (reading.kind === 'nothing') isOver = false;
+    else if (!hasFailed(reading.payment) && !(await isOfAnother(deps, payout, reading.payment))) {
+      const { paymentState } = reading.payment;
+      const evidence = `the quote ${quoteId} was armed too and has a payment, which is ${paymentState}`;
+      await holdBreach(deps, payout, { evidence, quoteId, exchange: exchangeOf(answer) });
+      return 'breach';
+    }
+  }
+  return isOver ? 'over' : 'open';
+}
+
+/** The payout's end is the last one of all its quotes; without one a day has to do. */
+function isBesideOver(deps: PayDeps, payout: Payout, { date, now }: { date: number; now: number }): boolean {
+  const armedAt = payout.armedAt ?? payout.history.at(-1)?.at ?? now;
+  if (payout.quoteExpiresAt === null) return now - armedAt > LOOK_DAILY_MS;
+  const quoteGraceMs = deps.rules.quoteGraceMs + deps.service.clockDifferenceMs();
+  return isQuoteOver({ ...payout, armedAt }, { date, now, quoteGraceMs });
+}
+
+async function isOfAnother({ payouts }: PayDeps, payout: Payout, { paymentId }: PaymentReply): Promise<boolean> {
+  const holder = await payouts.holderOf(paymentId);
+  return holder !== undefined && holder !== payoutId(payout);
 }
 
 /** A payment that the service made and does not know any more is held after this many times the grace of a quote. */

@@ -68,7 +68,11 @@ test('what people gave up before a Redis was lost for good is not paid after a s
   const runId = await handIn(lost);
   await lost.runs.note(runId, { lastLine: '3' });
   await lost.runs.move(runId, { to: 'paying', actor: 'anna', reason: 'submitted' });
-  await cancelPayout({ ledger: lost, wake: async () => {} }, await readPayout(lost, { runId, line: 2 }), ANNA);
+  await cancelPayout(
+    { ledger: lost, wake: async () => {}, ensureSeason: async () => [] },
+    await readPayout(lost, { runId, line: 2 }),
+    ANNA,
+  );
 
   const first = await adopted(instance);
   expect(first.missing).toEqual([]);

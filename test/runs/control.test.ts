@@ -20,13 +20,14 @@ const BY_ANN = { actor: 'ann', reason: 'bank holiday' };
 const server = await useTestRedis();
 let ledger: Ledger;
 let woken: string[];
-let deps: ControlDeps;
+let deps: ControlDeps & { readonly ensureSeason: () => Promise<readonly string[]> };
 
 beforeEach(async () => {
   ledger = await freshLedger(server.redis);
   woken = [];
   deps = {
     ledger,
+    ensureSeason: async () => [],
     async wake(runId) {
       woken.push(runId);
     },

@@ -117,7 +117,10 @@ export function useHandIns(): HandInDesk {
     async cancelRow(ledger, runId, reference) {
       const payout = await findPayout(ledger, runId, reference);
       if (payout === undefined) throw new Error(`no ${reference}`);
-      await cancelPayout({ ledger, wake: async () => {} }, payout, { actor: 'anna', reason: 'wrong invoice' });
+      await cancelPayout({ ledger, wake: async () => {}, ensureSeason: async () => [] }, payout, {
+        actor: 'anna',
+        reason: 'wrong invoice',
+      });
     },
     async allow(place) {
       const deps = { ledger: app.ledger, wake: async () => {}, openPay, ensureSeason: async () => [] };

@@ -183,7 +183,7 @@ describe('a Redis that forgot what people decided', () => {
 
   test('holds a payout that one person had cancelled', async () => {
     const payout = await readPayout(ledger, { runId, line: 2 });
-    await forgotten(() => cancelPayout({ ledger, wake: async () => {} }, payout, ANNA));
+    await forgotten(() => cancelPayout({ ledger, wake: async () => {}, ensureSeason: async () => [] }, payout, ANNA));
     expect((await readPayout(ledger, payout)).state).toBe('ready');
     await redo();
     expect(await readPayout(ledger, payout)).toMatchObject({ state: 'held', reasonCode: 'E_GIVEN_UP' });

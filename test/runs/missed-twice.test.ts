@@ -71,7 +71,7 @@ test('a cancel is done again after a second restore of a copy in which an earlie
   expect(await movePayout(ledger, place, { to: 'ready', act })).toMatchObject({ result: 'moved' });
   const putBack = await copyLedger(server.redis, prefix);
   // Later somebody cancels that payout.
-  await cancelPayout({ ledger, wake }, await readPayout(ledger, place), ANNA);
+  await cancelPayout({ ledger, wake, ensureSeason: async () => [] }, await readPayout(ledger, place), ANNA);
   expect((await actions()).slice(-2)).toEqual(['payout.allow-confirmed', 'payout.cancelled']);
 
   await putBack();
@@ -100,7 +100,12 @@ test('an act has one entry in the log, although a copy in which it waited was pu
 });
 
 test('a decision that is made again after a restore has an entry of its own, although the lost one says the same', async () => {
-  const cancel = async () => await cancelPayout({ ledger, wake }, await readPayout(ledger, { runId, line: 2 }), ANNA);
+  const cancel = async () =>
+    await cancelPayout(
+      { ledger, wake, ensureSeason: async () => [] },
+      await readPayout(ledger, { runId, line: 2 }),
+      ANNA,
+    );
   const putBack = await copyLedger(server.redis, prefix);
   for (const reason of ['one', 'two']) await pauseRun({ ledger, wake }, runId, { actor: 'anna', reason });
   await cancel();

@@ -69,7 +69,7 @@ test('who allows a payout after a restore and a write-off is told that somebody 
   const ledger = openLedger({ redis: server.redis, arming }, { prefix: desk.prefix, dataDirId: 'dir-a', dataDir });
   const putBack = await copyLedger(server.redis, desk.prefix);
   await movePayout(ledger, place, { to: 'ready' });
-  await cancelPayout({ ledger, wake: async () => {} }, await readPayout(ledger, place), {
+  await cancelPayout({ ledger, wake: async () => {}, ensureSeason: async () => [] }, await readPayout(ledger, place), {
     actor: 'anna',
     reason: 'fraud',
   });

@@ -183,6 +183,12 @@ const OPS: Readonly<Record<string, (at: At, first: string, second: string) => Sa
     run?.former.push({ line, quoteId, isProvenDead: true });
     return undefined;
   },
+  beside({ run, line }, quoteId) {
+    const isNoted = run?.former.some((one) => one.line === line && one.quoteId === quoteId && !one.isProvenDead);
+    if (isNoted === false) run?.former.push({ line, quoteId, isProvenDead: false });
+    delete run?.fields['deadQuotesFound'];
+    return undefined;
+  },
   counter: ({ store }) => ++store.armings,
   ref({ store, id }, hash) {
     store.references.set(hash, [id]);

@@ -187,7 +187,7 @@ function restoreLine(
       holdReturned(store, there, { line, now });
       return;
     }
-    run?.former.push({ line: line.l, quoteId: there.quote, isProvenDead: true });
+    run?.former.push({ line: line.l, quoteId: there.quote, isProvenDead: false });
   }
   const entry = there ?? addUnknown(store, runId, line.l);
   const isSameQuote = entry.quote === line.q;
@@ -222,7 +222,7 @@ function noteForgotten(store: Store, entry: Entry, quoteId: string): void {
   if (store.quotes.has(quoteId)) return;
   store.quotes.set(quoteId, entryId(entry.runId, entry.line));
   if (entry.quote !== quoteId)
-    store.runs.get(entry.runId)?.former.push({ line: entry.line, quoteId, isProvenDead: true });
+    store.runs.get(entry.runId)?.former.push({ line: entry.line, quoteId, isProvenDead: false });
 }
 
 /** Whether an id is that of a quote which the payout left behind. */
@@ -327,8 +327,15 @@ export function pauseForAll(run: RunEntry, reason: string): void {
 
 function runOfLine(store: Store, { r, s, n }: ComparedLine, now: number): string {
   if (store.runs.has(r)) return r;
-  const known = runOfContent(store, s, n);
-  if (known !== undefined) return known;
+  const known = store.knownAs.get(r) ?? runOfContent(store, s, n);
+  if (known !== undefined) {
+    if (!store.knownAs.has(r)) {
+      store.knownAs.set(r, known);
+      const { fields } = store.runs.get(known) ?? blankRun(known, now);
+      if (fields['lastLine'] === undefined) fields['restored'] = '1';
+    }
+    return known;
+  }
   makeStub(store, { id: r, fileSha256: s, contentHash: n }, now);
   return r;
 }

@@ -59,7 +59,7 @@ export function openPeople(setting: Setting, fleet: Fleet): People {
       const run = dice.pick(runs);
       const runId = run.id;
       const { ledger } = process;
-      const control = { ledger, wake: async () => {} };
+      const control = { ledger, wake: async () => {}, ensureSeason: process.deps.ensureSeason };
       const person = { actor: 'anna', reason: 'a person' };
       const act = dice.pick(ACTS);
       if (act === 'runbook') {

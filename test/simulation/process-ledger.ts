@@ -4,7 +4,7 @@ import type { PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import type { Payouts } from '../../src/ledger/payouts/payouts.ts';
 import { openSeals } from '../../src/ledger/seals.ts';
 import type { HeadFacts } from '../../src/ledger/season/head-facts.ts';
-import type { LedgerState } from '../../src/ledger/season/ledger-state.ts';
+import type { LedgerState, Season } from '../../src/ledger/season/ledger-state.ts';
 import type { Recovery } from '../../src/ledger/season/recovery.ts';
 import { payoutId, type Run, type RunState } from '../../src/payout.ts';
 import { openAudit } from './audit.ts';
@@ -175,6 +175,7 @@ function openHead({ setting, ask }: Line): Partial<LedgerState> {
   const { world, checks } = setting;
   return {
     read: () => ask('head', ({ halt, releaseBy }) => ({ halt, releaseBy }) as HeadFacts),
+    season: () => ask('season', (store) => ({ open: store.season === store.server }) as Season),
     halt: (actor, reason, act) =>
       ask('halt', (store) => {
         if (act !== undefined) store.auditWaiting = [...store.auditWaiting, act];
@@ -295,6 +296,12 @@ function openRuns({ setting, ask, change }: Line) {
       }),
     note: (runId: string, fields: Record<string, string>) =>
       ask('note', (store) => void Object.assign(store.runs.get(runId)?.fields ?? {}, fields)),
+    quotesBeside: (runId: string, line: number) =>
+      ask('quotes beside', (store) =>
+        formerQuotesOf(store.runs.get(runId)).flatMap((one) =>
+          one.line === line && !one.isProvenDead ? [one.quoteId] : [],
+        ),
+      ),
     formerQuotes: (runId: string) => ask('former quotes', (store) => formerQuotesOf(store.runs.get(runId))),
   };
 }

@@ -184,6 +184,7 @@ export function runOf(entry: RunEntry): Run {
     startAt: null,
     stages: null,
     stagePlan: null,
+    maxCostDriftBp: null,
     askedStart: null,
     contentHash: entry.fields['contentHash'] ?? '',
     approvals: [],

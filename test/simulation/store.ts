@@ -119,6 +119,8 @@ export interface Store {
   readonly references: Map<string, readonly string[]>;
   /** Those that had a reference before people allowed another one. */
   readonly formerly: Map<string, readonly string[]>;
+  /** As which run one is known that was forgotten. */
+  readonly knownAs: Map<string, string>;
   /** Quotes to which the service said yes, and whose lines were not compared yet, and their payments. */
   readonly yes: Map<string, string>;
   readonly blocked: Set<string>;
@@ -167,6 +169,7 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     contents: new Map(),
     references: new Map(),
     formerly: new Map(),
+    knownAs: new Map(),
     yes: new Map(),
     blocked: new Set(),
     writeOffs: new Map(),
@@ -199,6 +202,7 @@ export function copyStore(store: Store): Store {
     contents: new Map(store.contents),
     references: new Map(store.references),
     formerly: new Map(store.formerly),
+    knownAs: new Map(store.knownAs),
     yes: new Map(store.yes),
     blocked: new Set(store.blocked),
     writeOffs: new Map(store.writeOffs),

@@ -3,7 +3,7 @@ import { namedPlaces } from '../../ledger/payouts/place-names.ts';
 import type { Payout, PayoutPlace, RefusedRow } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import { isRefused } from '../../report/row.ts';
-import { choicesOf } from '../../runs/decide/choices.ts';
+import { choicesOf, readDecisionRules } from '../../runs/decide/choices.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { trueRows } from '../../runs/safety/shown-seals.ts';
 import { referenceOf } from '../../runs/search/row-list.ts';
@@ -26,7 +26,7 @@ export const showCommand = ledgerCommand(
     else {
       const story = await storyOf(app.ledger, run, row);
       if (json) printJson(story);
-      else print([describeStory(story), ...decisionsText(app, row)].join('\n\n'));
+      else print([describeStory(story), ...(await decisionsText(app, row))].join('\n\n'));
     }
   },
 );
@@ -80,9 +80,9 @@ function describeStory(story: Story): string {
 }
 
 /** What two people may decide of a held payout, and of what they may not, why and until when. */
-function decisionsText({ clock, config }: App, row: Payout | RefusedRow): string[] {
+async function decisionsText(app: App, row: Payout | RefusedRow): Promise<string[]> {
   if (isRefused(row) || row.state !== 'held') return [];
-  const rules = { now: clock.now(), quoteGraceMs: config.quoteGraceMs };
+  const rules = await readDecisionRules(app);
   const choices = choicesOf(row, rules).map(({ decision, whyNot }) => [decision, whyNot ?? 'yes, by two people']);
   return [columns([['decision', 'is it possible now?'], ...choices])];
 }

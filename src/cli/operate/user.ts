@@ -82,6 +82,10 @@ const disableOne = ledgerCommand(
   async (app, { name, as }) => {
     await disableUser(app, { name, actor: actorOf(as) });
     print(safeText(`${name} cannot sign in; whatever they had open is closed`));
+    const { schedules } = await app.ledger.schedules.read();
+    const theirs = schedules.filter(({ setBy }) => setBy === name).map((schedule) => schedule.name);
+    if (theirs.length > 0)
+      print(safeText(`What they scheduled goes on: ${theirs.join(', ')}. "payrun schedule remove NAME" ends it.`));
   },
 );
 

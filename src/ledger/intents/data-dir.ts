@@ -190,9 +190,16 @@ function readText(path: string, text: string): z.output<typeof schema> {
   } catch {
     throw new Refusal(
       `${path} is damaged: it is not as payrun wrote it.`,
-      'Put this file back from a copy of the data directory, and no other one. Where there is none, keep the directory as it is, start with a new PAYRUN_DATA_DIR, and let two people write the old one off.',
+      `Put this file back from a copy of the data directory, and no other one. ${withoutCopy(path)}`,
     );
   }
+}
+
+/** The private Redis lies in the directory: in a new one nothing would be known of what was paid. */
+function withoutCopy(path: string): string {
+  return existsSync(join(dirname(path), 'redis'))
+    ? 'Where there is none, move this file out of the directory, start a worker, and while it runs let two people write the former id off. Never name a new PAYRUN_DATA_DIR: the ledger is in this one.'
+    : 'Where there is none, keep the directory as it is, start with a new PAYRUN_DATA_DIR, and let two people write the old one off.';
 }
 
 async function readIdentity(path: string): Promise<Identity | undefined> {

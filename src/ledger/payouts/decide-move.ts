@@ -252,8 +252,9 @@ function isOneOf(states: readonly PayoutState[], state: RowState): boolean {
   return states.some((one) => one === state);
 }
 
-function quoteEffects(record: StoredPayout, { dropQuote }: PayoutMove): Operation[] {
+function quoteEffects(record: StoredPayout, { dropQuote, leavesQuote }: PayoutMove): Operation[] {
   const quoteId = record.values.get('q');
+  if (quoteId !== undefined && leavesQuote === true) return [['beside', quoteId]];
   if (quoteId === undefined || dropQuote === undefined) return [];
   return [[dropQuote === 'proven-dead' ? 'dead' : 'unsent', quoteId]];
 }

@@ -159,6 +159,12 @@ local OPS = {
   gone = { 2, function(_, credentials, id) redis.call('LREM', knownPaymentsKey(credentials), 0, id) end },
   unsent = { 1, function(_, id) redis.call('HSET', quotesKey(id), id, UNSENT) end },
   dead = { 1, function(item, id) redis.call('RPUSH', deadKey(item.run), item.line .. ' ' .. id) end },
+  -- A quote beside the payment by which people settle the payout: it is looked up at each decision and at the run's end.
+  beside = { 1, function(item, id)
+    local entry = item.line .. ' ' .. id
+    if not redis.call('LPOS', besideKey(item.run), entry) then redis.call('RPUSH', besideKey(item.run), entry) end
+    redis.call('HDEL', runKey(item.run), 'deadQuotesFound')
+  end },
   counter = { 0, function(item) item.number = redis.call('HINCRBY', HEAD, 'armings', 1) end },
   ref = { 1, function(item, hash) redis.call('HSET', referencesKey(hash), hash, item.id) end },
   -- People gave a payout the reference. Those that had it are kept: one that was paid counts again once this one comes to nothing.

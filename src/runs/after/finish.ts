@@ -1,7 +1,9 @@
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { FormerQuote } from '../../ledger/runs/runs.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import { holdBreach } from '../../pay/facts.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
+import { hasFailed } from '../../pay/track.ts';
 import { OPEN_STATES, type Payout, placeOfId, type Run } from '../../payout.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
@@ -29,26 +31,41 @@ export async function finishRun(ledger: Ledger, runId: string): Promise<boolean>
 }
 
 /**
- * Looks up once more each quote of a finished run that its payouts left behind, and notes how many were found after all
- * (architecture.md, rule 8). One that is found is a breach. Only a well-formed "not found" counts as not found: when a look-up
+ * Looks up once more each quote of a finished run that its payouts left behind, and notes how many that were proven dead have a
+ * payment after all (architecture.md, rule 8). That is a breach, as is a payment beside the one that settled its payout. Only a well-formed "not found" counts as not found: when a look-up
  * said nothing, nothing is noted and the next call asks again. Does nothing when it was done before.
  */
 export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: Run): Promise<void> {
   if (run.deadQuotesFound !== null) return;
   let found = 0;
+  let hasBreach = false;
   let isCertain = true;
-  for (const { line, quoteId, isProvenDead } of await deps.ledger.runs.formerQuotes(run.id)) {
-    const { payout } = await deps.payouts.read({ runId: run.id, line });
-    if (payout === undefined) continue;
-    const reading = await lookUpPatiently(deps, payout, quoteId);
-    if (reading.kind === 'nothing') isCertain = false;
-    if (reading.kind === 'nothing' || reading.kind === 'not-found') continue;
-    if (await isOfAnother(deps.ledger, payout, reading.payment)) continue;
-    found++;
-    const was = isProvenDead ? 'proven dead' : 'armed too';
-    await holdBreach(deps, payout, { evidence: `the quote ${quoteId} was ${was} and is paid`, quoteId });
+  for (const quote of await deps.ledger.runs.formerQuotes(run.id)) {
+    const { payout } = await deps.payouts.read({ runId: run.id, line: quote.line });
+    const result = payout === undefined ? 'nothing-left' : await lookUpFormer(deps, payout, quote);
+    isCertain &&= result !== 'unknown';
+    hasBreach ||= result === 'breach';
+    if (result === 'breach' && quote.isProvenDead) found++;
   }
-  if (isCertain || found > 0) await deps.ledger.runs.note(run.id, { deadQuotesFound: String(found) });
+  if (isCertain || hasBreach) await deps.ledger.runs.note(run.id, { deadQuotesFound: String(found) });
+}
+
+/** Looks up one quote that a payout left behind, and holds the payout where it has a payment that should not be. */
+async function lookUpFormer(
+  deps: PayDeps & { ledger: Ledger },
+  payout: Payout,
+  { quoteId, isProvenDead }: FormerQuote,
+): Promise<'nothing-left' | 'unknown' | 'breach'> {
+  if (quoteId === payout.paymentId) return 'nothing-left';
+  const reading = await lookUpPatiently(deps, payout, quoteId);
+  if (reading.kind === 'nothing') return 'unknown';
+  if (reading.kind === 'not-found' || (await isOfAnother(deps.ledger, payout, reading.payment))) return 'nothing-left';
+  // A payment that came to nothing pays nobody; that its quote had been proven dead is broken all the same.
+  if (!isProvenDead && hasFailed(reading.payment)) return 'nothing-left';
+  const was = isProvenDead ? 'proven dead' : 'armed too';
+  const evidence = `the quote ${quoteId} was ${was} and has a payment, which is ${reading.payment.paymentState}`;
+  await holdBreach(deps, payout, { evidence, quoteId });
+  return 'breach';
 }
 
 /** A payment that shows the reference of another row, which has no other payment: else that row was paid twice. */

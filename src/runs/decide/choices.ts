@@ -1,6 +1,29 @@
-import { rfc3339 } from '../../clock.ts';
+import { type Clock, rfc3339 } from '../../clock.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import { DECISIONS, type Decision, type Payout } from '../../payout.ts';
-import { decidableFrom, whyNotDecided } from './decision.ts';
+import { waitedFor } from '../waited-for.ts';
+import { decidableFrom, WHY_NOT_YET, whyNotDecided } from './decision.ts';
+
+/** What people's choices rest on besides the payout. */
+export interface DecisionRules {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly quoteGraceMs: number;
+  /** Every other host has said what it sent since Redis was restarted. */
+  readonly hasAllCompared: boolean;
+}
+
+interface DecisionDeps {
+  readonly ledger: Pick<Ledger, 'state'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly config: { readonly quoteGraceMs: number };
+  readonly dataDirId: string;
+}
+
+export async function readDecisionRules({ ledger, clock, config, dataDirId }: DecisionDeps): Promise<DecisionRules> {
+  const hasAllCompared = (await waitedFor(ledger, dataDirId)).length === 0;
+  return { now: clock.now(), quoteGraceMs: config.quoteGraceMs, hasAllCompared };
+}
 
 /** Something that people may decide of a payout, or why not now. */
 export interface Choice {
@@ -9,12 +32,13 @@ export interface Choice {
   readonly whyNot: string | null;
 }
 
-/** What people may decide of a payout as it stands; `now` is milliseconds since 1970, and the service's own clock decides. */
-export function choicesOf(payout: Payout, rules: { now: number; quoteGraceMs: number }): Choice[] {
+/** What people may decide of a payout as it stands; the service's own clock decides. */
+export function choicesOf(payout: Payout, rules: DecisionRules): Choice[] {
   return DECISIONS.map((decision) => ({ decision, whyNot: whyNot(payout, decision, rules) }));
 }
 
-function whyNot(payout: Payout, decision: Decision, rules: { now: number; quoteGraceMs: number }): string | null {
+function whyNot(payout: Payout, decision: Decision, rules: DecisionRules): string | null {
+  if (!rules.hasAllCompared) return WHY_NOT_YET;
   const why = whyNotDecided(payout, decision);
   if (why !== undefined) return why;
   const from = decidableFrom(payout, decision, rules);
@@ -30,8 +54,8 @@ export interface Indications {
 }
 
 /** What the ledger knows that speaks for and against the payout having been paid, in words for people. */
-export function indicationsOf(payout: Payout): Indications {
-  return { paid: signsOfPayment(payout), notPaid: signsAgainst(payout) };
+export function indicationsOf(payout: Payout, rules: Pick<DecisionRules, 'hasAllCompared'>): Indications {
+  return { paid: signsOfPayment(payout), notPaid: signsAgainst(payout, rules) };
 }
 
 function signsOfPayment({ attempts, quoteId, seen2xx, quoteExpiresAt, reasonCode }: Payout): string[] {
@@ -44,11 +68,12 @@ function signsOfPayment({ attempts, quoteId, seen2xx, quoteExpiresAt, reasonCode
   ];
 }
 
-function signsAgainst(payout: Payout): string[] {
+function signsAgainst(payout: Payout, { hasAllCompared }: Pick<DecisionRules, 'hasAllCompared'>): string[] {
   const { attempts, quoteId, notFoundAt, quoteExpiresAt, rejectionConfirmed, reasonCode } = payout;
+  const isKnown = hasAllCompared && reasonCode !== 'E_DIR_LOST';
   return [
-    ...(attempts === 0 && reasonCode !== 'E_DIR_LOST' ? ['no payment request was ever sent'] : []),
-    ...(attempts > 0 && quoteId === null ? ['each of its quotes was never sent, or is proven dead'] : []),
+    ...(attempts === 0 && isKnown ? ['no payment request was ever sent'] : []),
+    ...(attempts > 0 && quoteId === null && isKnown ? ['each of its quotes was never sent, or is proven dead'] : []),
     ...(notFoundAt === null ? [] : [`the service knew no payment for it at ${rfc3339(notFoundAt)}`]),
     ...(quoteId !== null && quoteExpiresAt !== null ? [`its quote ends at ${rfc3339(quoteExpiresAt)}`] : []),
     ...(rejectionConfirmed ? ['a look-up after the end of its quote found no payment'] : []),

@@ -62,7 +62,9 @@ async function moveRun(
   const { runs, audit } = deps.ledger;
   const { actor, reason } = move;
   const entry = { actor, action: `run.${WORDS[move.to]}`, target: runId, details: { reason } };
-  const { result, state } = await runs.move(runId, { ...move, act: await audit.waiting(entry) });
+  // Who resumes a run releases the next stage after the one that they saw, and none after that.
+  const stage = move.to === 'paying' ? (before.stages ?? undefined) : undefined;
+  const { result, state } = await runs.move(runId, { ...move, stage, act: await audit.waiting(entry) });
   if (result === 'halted') {
     throw new Refusal('Everything is halted.', withSteps`Two people release the halt first: ${{ to: 'release' }}.`);
   }
@@ -84,12 +86,17 @@ function refuseMove(runId: string, from: string, to: keyof typeof WORDS): Refusa
 }
 
 /** Cancels one payout of a run that waits; a held one is dropped by two people (architecture.md). */
-export async function cancelPayout(deps: ControlDeps, payout: Payout, control: Control): Promise<void> {
+export async function cancelPayout(
+  deps: ControlDeps & { readonly ensureSeason: () => Promise<unknown> },
+  payout: Payout,
+  control: Control,
+): Promise<void> {
   if (!isCancellable(payout)) throw refuseCancel(payout, payout.state);
   const { runId, line, version } = payout;
   const { actor, reason } = control;
   const { payouts, audit } = deps.ledger;
   const entry = { actor, action: 'payout.cancelled', target: payoutId(payout), details: { reason } };
+  if (!(await deps.ledger.state.season()).open) await deps.ensureSeason();
   const act = await audit.waiting(entry);
   const { result, state } = await payouts.move({ runId, line, to: 'cancelled', version, actor, reason, act });
   if (result === 'moved') {

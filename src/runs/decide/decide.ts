@@ -10,9 +10,10 @@ import { acceptPayment, NO_REASON, noteAnswer, paymentValues, placeOf } from '..
 import { finalState } from '../../pay/track.ts';
 import { type Decision, type Payout, type Proposal, payoutId } from '../../payout.ts';
 import { Refusal, withSteps } from '../../refusal.ts';
+import type { PaymentReply } from '../../service/replies.ts';
 import { rowsFinding } from '../safety/seals.ts';
 import { refuseFinding } from '../safety/shown-seals.ts';
-import { decidableFrom, whyNotDecided } from './decision.ts';
+import { decidableFrom, WHY_NOT_YET, whyNotDecided } from './decision.ts';
 import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';
 import { whyNotAllowed } from './lift.ts';
 import type { OtherOfReference } from './same-reference.ts';
@@ -73,8 +74,9 @@ async function whyNotNow(
   payout: Payout,
   asked: Asked,
 ): Promise<string | undefined> {
-  // What another host sent may not be known yet.
-  if (payout.quoteId === null && (await ensureSeason()).length > 0) return WHY_NOT_YET;
+  // What another host sent may not be known yet; and an end that frees a reference takes an open season.
+  const { open } = await ledger.state.season();
+  if (!open && (await ensureSeason()).length > 0) return WHY_NOT_YET;
   return whyNotDecided(payout, asked.decision) ?? (await whyNotAllowed(ledger, payout, asked));
 }
 
@@ -163,8 +165,6 @@ function liftedValues(seals: Seals, payout: Payout): PayoutValues {
   return {};
 }
 
-const WHY_NOT_YET = 'Redis was restarted, and not every host has said what it sent; try again once the workers run';
-
 /** A rejection that nothing could confirm is confirmed by people, and one that was never sent is given up. */
 function notPaidMove({ state, quoteId }: Payout): Pick<PayoutMove, 'to' | 'dueMs'> {
   if (state === 'rejected') return { dueMs: LOOK_DAILY_MS };
@@ -178,24 +178,38 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { a
   const people = { actor: `${proposedBy} and ${by}`, reason, act };
   if (quoteId === null || (found === undefined && !isForgotten(payout, paymentId)))
     throw refuse(payout, 'the payment was not found');
-  if (found === undefined || found.isAsShown === true) {
-    if (found !== undefined)
-      await noteAnswer(found.pay, payout, { quoteId, paymentId: found.payment.paymentId, isNamed: true });
-    const isOver = found === undefined || finalState(found.payment.paymentState) === 'completed';
+  if (found === undefined) {
+    await moveOrRefuse(deps, payout, { ...people, to: 'completed', values: {} });
+    return;
+  }
+  const leavesQuote = leavesOwnQuote(quoteId, found);
+  if (found.isAsShown === true) {
+    await noteAnswer(found.pay, payout, { quoteId, paymentId: found.payment.paymentId, isNamed: true });
+    const isOver = finalState(found.payment.paymentState) === 'completed';
     const end = isOver ? ({ to: 'completed' } as const) : ({ to: 'accepted', dueMs: FIRST_TRACK_MS } as const);
-    const values = found === undefined ? {} : paymentValues(found.payment, payout);
-    await moveOrRefuse(deps, payout, { ...people, ...end, values });
+    await moveOrRefuse(deps, payout, { ...people, ...end, leavesQuote, values: paymentValues(found.payment, payout) });
     return;
   }
   const accepted = await acceptPayment({ ...found.pay, owner: people.actor }, payout, {
     quoteId,
     payment: found.payment,
     exchange: found.exchange,
-    isOurs: found.payment.internalId !== null && isSameReference(found.payment.internalId, payout.row.reference),
+    // One of a quote that was armed too is known, and says nothing new of the service.
+    isOurs: !found.isOfFormerQuote && isOfReference(found.payment, payout),
+    leavesQuote,
     act: await deps.ledger.audit.waiting(act),
   });
   if (accepted === 'changed') throw refuse(payout, 'it has just changed');
   await deps.ledger.audit.appendWaiting();
+}
+
+function isOfReference({ internalId }: PaymentReply, { row }: Payout): boolean {
+  return internalId !== null && isSameReference(internalId, row.reference);
+}
+
+/** Whether a payment of the payout's own quote may turn up beside the one that people name. */
+function leavesOwnQuote(quoteId: string, { payment, pay }: PaymentFound): boolean {
+  return payment.paymentId !== quoteId && pay.rules.capabilities.has('payment-id-is-quote-id');
 }
 
 /** Moves the very payout that the people saw, and puts that on the audit log, or says that it changed meanwhile. */

@@ -15,6 +15,9 @@ const MAY_BE_PAID_ELSEWHERE =
 const PAID_BY_LOST =
   'no quote of it is known here: leave it held where the service has its payment, until the lost host comes back';
 
+export const WHY_NOT_YET =
+  'Redis was restarted, and not every host has said what it sent; try again once the workers run';
+
 /** Why people may not decide this of the payout as it stands; undefined when they may (architecture.md, rule 9). */
 export function whyNotDecided(payout: Payout, decision: Decision): string | undefined {
   if (decision === 'paid') return whyNotPaid(payout);
@@ -29,6 +32,8 @@ export function whyNotDecided(payout: Payout, decision: Decision): string | unde
 
 function whyNotPaid({ quoteId, state, reasonCode, attempts }: Payout): string | undefined {
   if (quoteId === null && reasonCode === 'E_DIR_LOST') return PAID_BY_LOST;
+  if (quoteId === null && reasonCode === 'E_NOT_PAID')
+    return 'two people settled it as not paid, and no quote of it is known here';
   if (quoteId === null)
     return attempts === 0 ? 'it was never sent' : 'each quote of it was never sent, or is proven dead';
   return MAY_BE_PAID.includes(state) ? undefined : `it is ${state}`;

@@ -4,7 +4,7 @@ import type { PayDeps } from '../../pay/deps.ts';
 import { acceptPayment, exchangeOf, holdBreach } from '../../pay/facts.ts';
 import { NO_CANARY } from '../../pay/look-up/canary.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
-import { finalState } from '../../pay/track.ts';
+import { hasFailed } from '../../pay/track.ts';
 import { type Decision, type Payout, payoutId } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import type { PaymentReply } from '../../service/replies.ts';
@@ -22,6 +22,8 @@ export interface PaymentFound {
   readonly payment: PaymentReply;
   readonly exchange: string;
   readonly pay: PayDeps;
+  /** It is that of another quote than the payout's present one. */
+  readonly isOfFormerQuote: boolean;
   /** It is not what we asked for, which is known, and people settle it so. */
   readonly isAsShown?: boolean;
 }
@@ -72,8 +74,10 @@ export async function lookUpForPeople(
 /** Each quote of a payout that may have been sent, the present one last. */
 async function quotesOf({ runs }: Pick<Ledger, 'runs'>, { runId, line, quoteId }: Payout): Promise<string[]> {
   const former = (await runs.formerQuotes(runId)).filter((quote) => quote.line === line);
-  const quotes = former.map((quote) => quote.quoteId);
-  return quoteId === null ? quotes : [...quotes, quoteId];
+  const quotes = new Set(former.map((quote) => quote.quoteId));
+  if (quoteId === null) return [...quotes];
+  quotes.delete(quoteId);
+  return [...quotes, quoteId];
 }
 
 const OWN_ID = 'payment-id-is-quote-id';
@@ -92,11 +96,12 @@ async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly
   const pay = await deps.openPay();
   const words: string[] = [];
   const { now, disproved } = await pay.payouts.read(payout);
-  const caveats = caveatsOf(pay, payout, disproved);
+  const isOwnId = hasOwnId(pay, disproved);
+  const caveats = caveatsOf(pay, payout, isOwnId);
   const quoteGraceMs = pay.rules.quoteGraceMs + pay.service.clockDifferenceMs();
   let date = now;
   for (const quoteId of quotes) {
-    const paymentId = paymentOf(payout, quoteId);
+    const paymentId = paymentOf(payout, quoteId, isOwnId);
     const answer = await readPayment(pay, paymentId);
     const exchange = exchangeOf(answer);
     const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
@@ -130,15 +135,19 @@ async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly
   return { date, quoteGraceMs, words, caveats };
 }
 
+/** Whether the payment of a quote has that quote's id. */
+function hasOwnId({ rules }: PayDeps, disproved: readonly string[]): boolean {
+  return rules.capabilities.has(OWN_ID) && !disproved.includes(OWN_ID);
+}
+
 /** The id under which the payment of one of its quotes would be found. */
-function paymentOf({ quoteId: present, paymentId }: Payout, quoteId: string): string {
-  return quoteId === present && paymentId !== null ? paymentId : quoteId;
+function paymentOf({ quoteId: present, paymentId }: Payout, quoteId: string, isOwnId: boolean): string {
+  return quoteId === present && paymentId !== null && !isOwnId ? paymentId : quoteId;
 }
 
 /** Why a payment may exist that a look-up does not find. */
-function caveatsOf(pay: PayDeps, payout: Payout, disproved: readonly string[]): string[] {
+function caveatsOf(pay: PayDeps, payout: Payout, isOwnId: boolean): string[] {
   const { credentials, paymentId } = payout;
-  const isOwnId = pay.rules.capabilities.has(OWN_ID) && !disproved.includes(OWN_ID);
   return [
     ...(credentials === null || credentials === pay.service.fingerprint ? [] : [OTHER_CREDENTIALS]),
     ...(isOwnId || paymentId !== null ? [] : [OTHER_ID]),
@@ -216,60 +225,59 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
   const pay = await deps.openPay();
   const answer = await readPayment(pay, paymentId);
   const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
-  const found = { exchange: exchangeOf(answer), pay };
+  const quotes = await quotesOf(deps.ledger, payout);
+  const isOfFormerQuote = paymentId !== payout.quoteId && quotes.includes(paymentId);
+  const found = { exchange: exchangeOf(answer), pay, isOfFormerQuote };
   const ofAnother = await wordsOfAnother(deps, payout, reading);
   if (ofAnother !== undefined) return { ...facts, contradiction: ofAnother };
-  switch (reading.kind) {
-    case 'found':
-      return {
-        ...facts,
-        ...(await besideNamed({ ...deps, pay }, payout, reading.payment)),
-        words: [shownReference(reading.payment, 'its')],
-        payment: { payment: reading.payment, ...found },
-      };
-    case 'other-reference':
-      return {
-        ...facts,
-        caveats: [shownReference(reading.payment, 'another')],
-        payment: { payment: reading.payment, ...found },
-      };
-    case 'breach':
-      return { ...facts, ...asShown(payout, { reading, found }) };
-    case 'not-found':
-      if (isForgotten(payout, paymentId)) return { ...facts, words: [payout.reason ?? ''] };
-      return { ...facts, contradiction: `the service knows no payment ${paymentId}` };
-    case 'nothing':
-      if (reading.reason === 'HTTP_400')
-        return { ...facts, contradiction: `the service takes ${paymentId} for no payment's id` };
-      throw refuseSilence(payout, reading.reason);
+  if (!('payment' in reading)) return { ...facts, ...notShown(payout, paymentId, reading) };
+  const shown = asNamed(payout, { reading, found });
+  if (shown.contradiction !== undefined) return { ...facts, ...shown };
+  const beside = await besideNamed({ ...deps, pay }, payout, { named: reading.payment, quotes });
+  const words = [...(shown.words ?? []), ...beside.words];
+  return { ...facts, ...shown, ...beside, words, caveats: [...(shown.caveats ?? []), ...beside.caveats] };
+}
+
+/** What a look-up says that does not show the payment which people name. */
+function notShown(
+  payout: Payout,
+  paymentId: string,
+  reading: Exclude<LookUpReading, { payment: PaymentReply }>,
+): Partial<Findings> {
+  if (reading.kind === 'not-found') {
+    if (isForgotten(payout, paymentId)) return { words: [payout.reason ?? ''] };
+    return { contradiction: `the service knows no payment ${paymentId}` };
   }
+  if (reading.reason === 'HTTP_400') return { contradiction: `the service takes ${paymentId} for no payment's id` };
+  throw refuseSilence(payout, reading.reason);
 }
 
 /** What the service has for the payout's other quotes, where people name one payment of it. */
 async function besideNamed(
   { ledger, pay }: Pick<EvidenceDeps, 'ledger'> & { readonly pay: PayDeps },
   payout: Payout,
-  named: PaymentReply,
-): Promise<Pick<Findings, 'caveats'> & { readonly contradiction?: string }> {
+  { named, quotes }: { readonly named: PaymentReply; readonly quotes: readonly string[] },
+): Promise<Pick<Findings, 'words' | 'caveats' | 'contradiction'>> {
+  const words: string[] = [];
   const caveats: string[] = [];
-  for (const quoteId of await quotesOf(ledger, payout)) {
-    const paymentId = paymentOf(payout, quoteId);
+  const isOwnId = hasOwnId(pay, (await pay.payouts.read(payout)).disproved);
+  for (const quoteId of quotes) {
+    const paymentId = paymentOf(payout, quoteId, isOwnId);
     if (paymentId === named.paymentId || quoteId === named.paymentId) continue;
     const reading = readLookUpAnswer(await readPayment(pay, paymentId), payout, { ...pay.rules, paymentId });
     if (reading.kind === 'nothing') throw refuseSilence(payout, reading.reason);
-    if (reading.kind === 'not-found' || (await wordsOfAnother({ ledger }, payout, reading)) !== undefined) continue;
+    if ((await wordsOfAnother({ ledger }, payout, reading)) !== undefined) continue;
+    if (reading.kind === 'not-found') {
+      if (isOwnId && quoteId === payout.quoteId)
+        words.push(`${foundNothing(quoteId, reading.date)}: it may be paid too`);
+      continue;
+    }
     const shown = `the service also has a payment for its quote ${quoteId}, which is ${reading.payment.paymentState ?? 'without a state'}`;
-    if (hasFailed(named) && !hasFailed(reading.payment))
-      return { caveats, contradiction: `${shown}: settle it as paid by that payment` };
+    if (hasFailed(reading.payment)) continue;
+    if (hasFailed(named)) return { words, caveats, contradiction: `${shown}: settle it as paid by that payment` };
     caveats.push(`${shown}: it may have been paid twice`);
   }
-  return { caveats };
-}
-
-/** Whether its money is not with the beneficiary, for good. */
-function hasFailed({ paymentState }: PaymentReply): boolean {
-  const end = finalState(paymentState);
-  return end === 'failed' || end === 'returned';
+  return { words, caveats };
 }
 
 function shownReference({ paymentId, paymentState, internalId }: PaymentReply, whose: 'its' | 'another'): string {
@@ -277,15 +285,22 @@ function shownReference({ paymentId, paymentState, internalId }: PaymentReply, w
   return `the payment ${paymentId} is ${paymentState ?? 'without a state'} and ${reference}`;
 }
 
-/** A payment that is not what we asked for: people may settle it as it is shown, once that is known. */
-function asShown(
+/** What a payment that people name shows. One that is not what we asked for they may settle as it is shown, once that is known. */
+function asNamed(
   payout: Payout,
   {
-    reading: { payment, evidence },
+    reading,
     found,
-  }: { reading: Extract<LookUpReading, { kind: 'breach' }>; found: Omit<PaymentFound, 'payment' | 'isAsShown'> },
+  }: {
+    reading: Extract<LookUpReading, { payment: PaymentReply }>;
+    found: Omit<PaymentFound, 'payment' | 'isAsShown'>;
+  },
 ): Partial<Findings> {
-  const shows = `the payment ${payment.paymentId} shows ${evidence}`;
+  const { payment } = reading;
+  if (reading.kind === 'found') return { words: [shownReference(payment, 'its')], payment: { ...found, payment } };
+  if (reading.kind === 'other-reference')
+    return { caveats: [shownReference(payment, 'another')], payment: { ...found, payment } };
+  const shows = `the payment ${payment.paymentId} shows ${reading.evidence}`;
   if (payout.reasonCode !== 'E_BREACH') return { contradiction: shows };
   return { words: [`${shows}: it is settled as it is shown`], payment: { ...found, payment, isAsShown: true } };
 }

@@ -1,4 +1,5 @@
 import { outcomeOf, type Payout, type Run } from '../../payout.ts';
+import type { DecisionRules } from '../../runs/decide/choices.ts';
 import { type Story, twinOf } from '../../runs/story.ts';
 import { Badge } from '../parts/badge.tsx';
 import { OUTCOME_TONES, OUTCOME_WORDS, STATE_WORDS } from '../parts/outcome-words.ts';
@@ -15,7 +16,7 @@ interface PayoutProps {
   /** Null for a row that intake refused. */
   readonly payout: Payout | null;
   readonly who: Person | null;
-  readonly rules: { readonly now: number; readonly quoteGraceMs: number };
+  readonly rules: DecisionRules;
 }
 
 /** Around the title of a row: its place, and how it stands. */

@@ -3,6 +3,7 @@ import type { Payout, RefusedRow } from '../../payout.ts';
 import { csvHeader, csvLines } from '../../report/csv.ts';
 import { isRefused } from '../../report/row.ts';
 import { tableCsv } from '../../report/table-csv.ts';
+import { readDecisionRules } from '../../runs/decide/choices.ts';
 import { requireTrueRows, trueRows } from '../../runs/safety/shown-seals.ts';
 import { storyOf } from '../../runs/story.ts';
 import { sendDownload } from '../download.ts';
@@ -56,7 +57,7 @@ export function addPayoutPages(web: Web, deps: WebDeps): void {
     const row = await findRow(deps, request.params);
     const run = await findRun(deps, request.params.run);
     const story = await storyOf(ledger, run.id, row);
-    const rules = { now: deps.app.clock.now(), quoteGraceMs: deps.app.config.quoteGraceMs };
+    const rules = await readDecisionRules(deps.app);
     const payout = isRefused(row) ? null : row;
     return await sendPage(reply, deps, {
       title: `Payout ${story.reference ?? `on line ${row.line}`}`,

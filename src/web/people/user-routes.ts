@@ -85,6 +85,7 @@ function addUserList(web: Web, deps: WebDeps): void {
     const { users, proposals } = await listUsers(deps.app);
     const viewer = actorOf(request);
     const lastSignIns = await readLastSignIns();
+    const { schedules } = await deps.app.ledger.schedules.read();
     const { page, sort } = request.query;
     const sorted = sortedBy(users, sort, {
       name: ({ name }) => name,
@@ -98,6 +99,7 @@ function addUserList(web: Web, deps: WebDeps): void {
       proposals: proposals.filter(({ target }) => target.startsWith('user ')),
       viewer,
       lastSignIns,
+      schedules,
       lastAdmin: lastAdminOf(users),
       isAlone: users.every(({ role, name }) => role !== 'admin' || isSamePerson(name, viewer)),
     });

@@ -1,6 +1,7 @@
 import { ROLES } from '../../access/roles.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Proposal } from '../../ledger/people/people.ts';
+import type { StoredSchedule } from '../../ledger/schedules.ts';
 import type { User } from '../../people/users.ts';
 import { hrefWith } from '../lists/href.ts';
 import { SortForm } from '../lists/list-fields.tsx';
@@ -22,6 +23,7 @@ interface UsersProps extends Listed<User> {
   readonly viewer: string;
   /** In milliseconds since 1970, by their names. */
   readonly lastSignIns: ReadonlyMap<string, number>;
+  readonly schedules: readonly Pick<StoredSchedule, 'name' | 'setBy'>[];
   /** Nobody else is, or was, an admin. */
   readonly isAlone: boolean;
   /** The only admin who may still sign in; null where there are others. */
@@ -57,9 +59,9 @@ export function UsersPage({ proposals, viewer, isAlone, ...list }: UsersProps) {
   );
 }
 
-type UserTableProps = Pick<UsersProps, 'shown' | 'sort' | 'lastSignIns' | 'lastAdmin'>;
+type UserTableProps = Pick<UsersProps, 'shown' | 'sort' | 'lastSignIns' | 'lastAdmin' | 'schedules'>;
 
-function UserTable({ shown, sort, lastSignIns, lastAdmin }: UserTableProps) {
+function UserTable({ shown, sort, lastSignIns, lastAdmin, schedules }: UserTableProps) {
   const by = sortLinks<UserColumn>(sort, (other) => hrefWith('/users', { sort: other }));
   return (
     <Table
@@ -80,6 +82,7 @@ function UserTable({ shown, sort, lastSignIns, lastAdmin }: UserTableProps) {
           <td>{user.role}</td>
           <td>
             <State user={user} />
+            {user.isDisabled ? <GoesOn names={schedules.filter(({ setBy }) => setBy === user.name)} /> : null}
           </td>
           <td>
             <LastSignIn at={lastSignIns.get(user.name)} />
@@ -103,6 +106,17 @@ function State({ user: { isDisabled, secretUntil, hasFactor } }: { user: User })
     <span class="state awaiting-approval">
       has a one-time secret until <Time at={secretUntil} />
     </span>
+  );
+}
+
+/** What a user who is disabled scheduled; nothing where that is nothing. */
+function GoesOn({ names }: { names: readonly { readonly name: string }[] }) {
+  if (names.length === 0) return null;
+  return (
+    <>
+      {' '}
+      <a href="/schedules">{`schedules go on: ${names.map(({ name }) => name).join(', ')}`}</a>
+    </>
   );
 }
 

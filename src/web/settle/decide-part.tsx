@@ -1,7 +1,7 @@
 import { isSamePerson } from '../../access/same-person.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import type { Payout, Proposal } from '../../payout.ts';
-import { type Choice, choicesOf, indicationsOf } from '../../runs/decide/choices.ts';
+import { type Choice, choicesOf, type DecisionRules, indicationsOf } from '../../runs/decide/choices.ts';
 import { isCancellable } from '../../runs/decide/control.ts';
 import { Field, useField, Wrong } from '../parts/fields.tsx';
 import { Form } from '../parts/form.tsx';
@@ -13,7 +13,7 @@ import { DECISION_WORDS, proposalWords } from './decisions.ts';
 interface DecideProps {
   readonly payout: Payout;
   readonly who: Person | null;
-  readonly rules: { readonly now: number; readonly quoteGraceMs: number };
+  readonly rules: DecisionRules;
 }
 
 /** What people may decide of a payout, with what speaks for and against a payment, and forms for whoever may. */
@@ -26,7 +26,7 @@ export function DecidePart({ payout, who, rules }: DecideProps) {
   return (
     <section id="settle">
       <h2>Settle</h2>
-      <Indications payout={payout} />
+      <Indications payout={payout} rules={rules} />
       {proposal === null ? null : <Proposed payout={payout} proposal={proposal} who={who} />}
       {maySettle && isDecidable ? (
         <ProposeForm payout={payout} choices={choices} isMain={!mayConfirm(proposal, who)} />
@@ -38,8 +38,8 @@ export function DecidePart({ payout, who, rules }: DecideProps) {
 }
 
 /** What speaks for and against a payment. */
-export function Indications({ payout }: { payout: Payout }) {
-  const { paid, notPaid } = indicationsOf(payout);
+export function Indications({ payout, rules }: Pick<DecideProps, 'payout' | 'rules'>) {
+  const { paid, notPaid } = indicationsOf(payout, rules);
   return (
     <div class="indications">
       <Words title="It may have been paid:" words={paid} />

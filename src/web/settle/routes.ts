@@ -6,7 +6,7 @@ import { formatAmount } from '../../money.ts';
 import { DECISIONS, type Payout } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import { type TableCell, tableCsv } from '../../report/table-csv.ts';
-import { indicationsOf } from '../../runs/decide/choices.ts';
+import { type DecisionRules, indicationsOf, readDecisionRules } from '../../runs/decide/choices.ts';
 import { cancelPayout } from '../../runs/decide/control.ts';
 import { type Asked, decidePayout } from '../../runs/decide/decide.ts';
 import { readToSettle, type SettlePlace } from '../../runs/decide/to-settle.ts';
@@ -55,7 +55,6 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
   const openPay = openLookUps(app);
   const readProposed = openProposed(app);
   const readReasons = openReasons(app);
-  const rules = () => ({ now: app.clock.now(), quoteGraceMs: app.config.quoteGraceMs });
 
   web.get('/to-settle', { config: { act: 'read' }, schema: list }, async (request, reply) => {
     const wanted = request.query;
@@ -74,7 +73,7 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
       wanted,
       proposed,
       reasons: await readReasons(),
-      rules: { ...rules(), maySettle },
+      rules: { ...(await readDecisionRules(app)), maySettle },
       isFirst,
     });
     return await sendPage(reply, deps, { title: 'To settle', body });
@@ -143,18 +142,20 @@ const COLUMNS =
   'run,line,reference,beneficiaryIdentityId,amount,currency,state,reasonCode,reason,quoteId,proposal,proposedBy,proposedAt,proposedFor,mayHaveBeenPaid,mayNotHaveBeenPaid,beneficiaryName';
 
 async function* csvOf({ app }: WebDeps, readProposed: () => Promise<Payout[]>): AsyncGenerator<string, void> {
-  yield tableCsv([COLUMNS.split(','), ...(await readProposed()).map(cellsOf)]);
+  const rules = await readDecisionRules(app);
+  const cells = (payout: Payout): TableCell[] => cellsOf(payout, rules);
+  yield tableCsv([COLUMNS.split(','), ...(await readProposed()).map(cells)]);
   let from: SettlePlace | null = null;
   do {
     const { payouts, next } = await readToSettle(app.ledger, { from, most: PAYOUTS_PER_CALL });
-    if (payouts.length > 0) yield tableCsv(payouts.map(cellsOf));
+    if (payouts.length > 0) yield tableCsv(payouts.map(cells));
     from = next;
   } while (from !== null);
 }
 
-function cellsOf(payout: Payout): TableCell[] {
+function cellsOf(payout: Payout, rules: DecisionRules): TableCell[] {
   const { runId, line, row, proposal } = payout;
-  const { paid, notPaid } = indicationsOf(payout);
+  const { paid, notPaid } = indicationsOf(payout, rules);
   return [
     runId,
     line,

@@ -1,6 +1,6 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { outcomeOf, type Payout, payoutId } from '../../payout.ts';
-import { choicesOf } from '../../runs/decide/choices.ts';
+import { choicesOf, type DecisionRules } from '../../runs/decide/choices.ts';
 import { type SettlePage, settleReason, TO_SETTLE } from '../../runs/decide/to-settle.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
@@ -20,9 +20,7 @@ import { PROPOSED_SHOWN_MAX } from './proposed.ts';
 import { hrefOfList, type SettleWanted } from './wanted.ts';
 
 interface ToSettleProps extends SettlePage, SettleGroups {
-  readonly rules: {
-    readonly now: number;
-    readonly quoteGraceMs: number;
+  readonly rules: DecisionRules & {
     /** Whether who looks may propose and confirm. */
     readonly maySettle: boolean;
   };
@@ -149,7 +147,7 @@ function SettleLine({ payout, rules }: { payout: Payout; rules: ToSettleProps['r
         <Badge tone="wait">{OUTCOME_WORDS[outcomeOf(payout.state)]}</Badge> {escapeUnseen(shownAmountsIn(reason))}
       </td>
       <td>
-        <Indications payout={payout} />
+        <Indications payout={payout} rules={rules} />
       </td>
       <td>
         <DecisionCell payout={payout} rules={rules} />

@@ -1,3 +1,4 @@
+import { openLiving } from '../../../../jobs/living.ts';
 import type { Config } from '../../../config/config.ts';
 import { safetyOf } from '../../../ledger/intents/safety.ts';
 import { openLedger } from '../../../ledger/ledger.ts';
@@ -39,7 +40,7 @@ export async function examineRedis(place: Place): Promise<void> {
     const safety = isKnown ? safetyOf(config, capabilities, overrides) : undefined;
     const own = { prefix: config.prefix, dataDirId: place.folder.id };
     await examineLedger(openLedger({ redis, arming: redis }, own), { ...place, safety });
-    await check('workers', () => checkWorkers(redis, `${config.prefix}:bull`));
+    await check('workers', () => checkWorkers(openLiving(redis, `${config.prefix}:bull`)));
   } finally {
     for (const close of closing.toReversed()) await close();
   }

@@ -1,5 +1,4 @@
-import type { Redis } from 'ioredis';
-import { openLiving } from '../../../../jobs/living.ts';
+import type { Living } from '../../../../jobs/living.ts';
 import { rfc3339 } from '../../../clock.ts';
 import type { Found } from './check.ts';
 
@@ -7,8 +6,7 @@ const REMEDY =
   'Look after that host. What it was paying goes on elsewhere, where a worker lives; its data directory is needed when Redis is restarted. This is shown for a day.';
 
 /** Which workers live, and which hosts were lost: workers ended there without a word, and none lives there now. */
-export async function checkWorkers(redis: Redis, prefix: string): Promise<Found> {
-  const workers = openLiving(redis, prefix);
+export async function checkWorkers(workers: Living): Promise<Found> {
   const living = await workers.all();
   const lost = await workers.lostHosts();
   const found = [

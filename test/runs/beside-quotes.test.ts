@@ -1,0 +1,164 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { App } from '../../src/app.ts';
+import { intentFiles, readIntentFile } from '../../src/ledger/intents/intent-log.ts';
+import type { PayDeps } from '../../src/pay/deps.ts';
+import { trackPayout } from '../../src/pay/track.ts';
+import { lookUpDeadQuotes } from '../../src/runs/after/finish.ts';
+import { indicationsOf } from '../../src/runs/decide/choices.ts';
+import { decidePayout } from '../../src/runs/decide/decide.ts';
+import { readBack } from '../../src/runs/read-back.ts';
+import { readRun } from '../../src/runs/read-run.ts';
+import { givingTokens, testSettings } from '../service/test-service.ts';
+import { type AnsweringServer, type ReplyOptions, startAnsweringServer } from '../support/answering-server.ts';
+import { useTestRedis } from '../support/redis.ts';
+import { openTestApp } from './opened-app.ts';
+import { armPayout, movePayout, payoutAt, recordRun, rowAt } from './recorded-run.ts';
+
+const OWN = '0b9a4c1e-77d2-4f35-8e60-000000000001';
+const BESIDE = '0b9a4c1e-77d2-4f35-8e60-000000000003';
+const NOT_FOUND = { status: 404, json: { errors: [{ code: 'USR_002', title: 'no such payment' }] } };
+const NOW = AbortSignal.timeout(2 ** 31 - 1);
+
+const server = await useTestRedis();
+let app: App;
+let service: AnsweringServer;
+let deps: PayDeps;
+let runId: string;
+
+beforeEach(async () => {
+  app = await openTestApp(server.url);
+  service = await startAnsweringServer(givingTokens((_request, answering) => answering.reply(NOT_FOUND)));
+  deps = await app.openPay({ settings: testSettings(service.url), isSandbox: true });
+  runId = await recordRun(app.ledger, { lines: [2] });
+  await armPayout(app.ledger, { runId, line: 2 }, OWN);
+  await movePayout(app.ledger, { runId, line: 2 }, 'unknown');
+});
+afterEach(async () => {
+  await app.close();
+  await service.close();
+});
+
+const payout = () => payoutAt(app.ledger, { runId, line: 2 });
+const disproved = async () => (await app.ledger.state.read()).disproved;
+
+function answer(replies: Readonly<Record<string, ReplyOptions>>): void {
+  service.handle(
+    givingTokens((request, answering) => {
+      answering.reply(replies[request.path.replace('/v2/payments/', '')] ?? NOT_FOUND);
+    }),
+  );
+}
+
+function payment(paymentId: string, paymentState: string, more: object = {}): ReplyOptions {
+  const { reference, beneficiaryIdentityId } = rowAt(2);
+  const own = { originator: { internalId: reference }, destination: { beneficiaryIdentityId } };
+  return { json: { paymentId, paymentState, ...own, ...more } };
+}
+
+/** As a comparison of logs leaves it: held for a breach, with another quote armed beside its own. */
+async function heldBeside(): Promise<void> {
+  const breach = { reasonCode: 'E_BREACH', reason: `the quote ${BESIDE} was armed too` };
+  await app.ledger.payouts.move({
+    runId,
+    line: 2,
+    to: 'held',
+    breach: true,
+    actor: 'season',
+    reason: 'breach',
+    values: breach,
+  });
+  await server.redis.rpush(`${app.config.prefix}:run:${runId}:beside`, `2 ${BESIDE}`);
+  await server.redis.hset(`${app.config.prefix}:quotes:${BESIDE.slice(0, 4)}`, BESIDE, `${runId}-2`);
+}
+
+/** What two people are told who settle it as paid, each of whom read what speaks against it. */
+async function settleAsPaid(paymentId: string): Promise<string[]> {
+  const said: string[] = [];
+  for (const by of ['anna', 'bob']) {
+    const asked = { decision: 'paid', paymentId, by, reason: 'the console', caveats: 'read' } as const;
+    const all = { ...app, openPay: async () => deps, wake: async () => {}, ensureSeason: async () => [] };
+    const told = await decidePayout(all, await payout(), asked).catch((error: unknown) => ({
+      result: String(error),
+      evidence: [],
+    }));
+    said.push([told.result, ...told.evidence].join('; '));
+  }
+  return said;
+}
+
+test.each([
+  ['as we asked for it', {}],
+  ['with a reference in a form of the service', { originator: { internalId: 'INV2' } }],
+  ['with another amount', { source: { amount: '99.00', currency: 'EUR' } }],
+])('a failed payment %s does not settle a payout that was paid by another quote', async (_how, more) => {
+  await heldBeside();
+  answer({ [OWN]: payment(OWN, 'FAILED', more), [BESIDE]: payment(BESIDE, 'COMPLETED') });
+  const said = await settleAsPaid(OWN);
+  expect(said[0]).toContain('the service also has a payment for its quote');
+  expect((await payout()).state).toBe('held');
+});
+
+test('a payment that fails ends its payout only when no other quote of it can be paid any more', async () => {
+  await heldBeside();
+  answer({ [OWN]: payment(OWN, 'FAILED') });
+  expect((await settleAsPaid(OWN))[1]).toMatch(/^done/);
+  await trackPayout(deps, { runId, line: 2 }, NOW);
+  expect((await payout()).state).toBe('accepted');
+  answer({ [OWN]: payment(OWN, 'FAILED'), [BESIDE]: payment(BESIDE, 'COMPLETED') });
+  await trackPayout(deps, { runId, line: 2 }, NOW);
+  expect(await payout()).toMatchObject({
+    state: 'held',
+    reasonCode: 'E_BREACH',
+    reason: `the quote ${BESIDE} was armed too and has a payment, which is COMPLETED`,
+  });
+});
+
+test('a payment that fails beside another one that failed ends its payout', async () => {
+  await heldBeside();
+  answer({ [OWN]: payment(OWN, 'FAILED'), [BESIDE]: payment(BESIDE, 'RETURNED') });
+  await settleAsPaid(OWN);
+  await trackPayout(deps, { runId, line: 2 }, NOW);
+  expect((await payout()).state).toBe('failed');
+});
+
+test('the right settlement by a payment beside stands at the end of the run, also made twice, and says nothing of the service', async () => {
+  await heldBeside();
+  answer({ [OWN]: payment(OWN, 'FAILED'), [BESIDE]: payment(BESIDE, 'COMPLETED') });
+  await settleAsPaid(BESIDE);
+  await movePayout(app.ledger, { runId, line: 2 }, 'completed');
+  await lookUpDeadQuotes({ ...deps, ledger: app.ledger }, await readRun(app, runId));
+  expect((await payout()).state).toBe('completed');
+  expect(await readRun(app, runId)).toMatchObject({ deadQuotes: 0, deadQuotesFound: 0 });
+  await app.ledger.payouts.move({ runId, line: 2, to: 'held', breach: true, actor: 'season', reason: 'breach' });
+  await settleAsPaid(BESIDE);
+  expect(await payout()).toMatchObject({ state: 'accepted', paymentId: BESIDE });
+  expect(await disproved()).toEqual([]);
+  const lines: unknown[] = [];
+  for (const file of await intentFiles(app.config.dataDir)) {
+    for await (const line of readIntentFile(file)) lines.push(line);
+  }
+  // Another host that compares this line first takes it for no proof either.
+  expect(lines).toContainEqual(expect.objectContaining({ quoteId: OWN, paymentId: BESIDE, isNamed: true }));
+});
+
+test('the own quote of a payout that another payment settled is asked for at the end of the run and whenever payments are read back', async () => {
+  answer({ [BESIDE]: payment(BESIDE, 'COMPLETED') });
+  const said = await settleAsPaid(BESIDE);
+  expect(said[1]).toContain(`the service knows no payment for the quote ${OWN}`);
+  await movePayout(app.ledger, { runId, line: 2 }, 'completed');
+  // Its first request comes through late.
+  answer({ [OWN]: payment(OWN, 'COMPLETED'), [BESIDE]: payment(BESIDE, 'COMPLETED') });
+  const differences: unknown[] = [];
+  for await (const part of readBack({ ...deps, ledger: app.ledger }, runId)) differences.push(...part.differences);
+  expect(differences).toContainEqual(
+    expect.objectContaining({ paymentId: OWN, what: 'payment of a quote that was left behind', service: 'COMPLETED' }),
+  );
+  await lookUpDeadQuotes({ ...deps, ledger: app.ledger }, await readRun(app, runId));
+  expect(await payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+});
+
+test('what a lost host may have sent is never called proven dead', async () => {
+  const sent = await payout();
+  const lost = { ...sent, state: 'held', quoteId: null, attempts: 1, reasonCode: 'E_DIR_LOST' } as const;
+  expect(indicationsOf(lost, { hasAllCompared: true }).notPaid).toEqual([]);
+});
