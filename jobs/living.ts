@@ -59,7 +59,7 @@ export function openLiving(redis: Redis, prefix: string, { leaseMs = LEASE_MS } 
       await redis.zrem(key, self);
     },
     async all() {
-      return (await read()).living;
+      return (await read()).living.map(({ host, pid }) => ({ host, pid }));
     },
     async lostHosts() {
       const { living, ended } = await read();

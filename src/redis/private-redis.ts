@@ -191,7 +191,7 @@ async function knock(opening: Opening): Promise<Seat | 'absent' | 'loading' | 'l
     if (codeOf(refused) !== 'EACCES') return 'absent';
     throw new Refusal(
       `The private Redis at ${opening.place.socket} belongs to another user`,
-      'Run as that user, or give a data directory of your own (PAYRUN_DATA_DIR).',
+      'Run as that user: the ledger is in this data directory.',
       { kind: 'unavailable', cause: refused },
     );
   }

@@ -125,6 +125,7 @@ const COMPILED = [
   'test/restore/',
   'test/runs/allowed-and-',
   'test/runs/cancelled-rows',
+  'test/runs/carried-on',
   'test/runs/found-',
   'test/runs/key-of-a-stub',
   'test/runs/late-quote-reference',

@@ -6,6 +6,7 @@ import { PAY_MUTATIONS } from './pay-mutations.ts';
 import { RESTORE_MUTATIONS } from './restore-mutations.ts';
 import { SEVENTH_MUTATIONS } from './seventh-mutations.ts';
 import { TENTH_MUTATIONS } from './tenth-mutations.ts';
+import { THIRTEENTH_MUTATIONS } from './thirteenth-mutations.ts';
 import { TWELFTH_MUTATIONS } from './twelfth-mutations.ts';
 import { WRITE_OFF_MUTATIONS } from './write-off-mutations.ts';
 
@@ -89,6 +90,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...NINTH_MUTATIONS,
   ...TENTH_MUTATIONS,
   ...TWELFTH_MUTATIONS,
+  ...THIRTEENTH_MUTATIONS,
   ...PAY_MUTATIONS,
   ...MATRIX_MUTATIONS,
 ];

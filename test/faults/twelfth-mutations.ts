@@ -16,8 +16,8 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
     guard: 'a failed payment does not settle a row that has another one',
     edits: replaced(
       'src/runs/decide/evidence.ts',
-      'if (hasFailed(named) && !hasFailed(reading.payment))',
-      'if (false)',
+      'if (hasFailed(named)) return { words, caveats, contradiction:',
+      'if (false) return { words, caveats, contradiction:',
     ),
     caughtBy: named(
       TWELFTH,
@@ -25,7 +25,7 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    guard: 'people decide nothing of a row without a quote before all have compared',
+    guard: 'people decide nothing before all have compared',
     edits: replaced('src/runs/decide/decide.ts', '(await ensureSeason()).length > 0', 'false'),
     caughtBy: named(
       TWELFTH,
@@ -36,8 +36,8 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
     guard: 'the time of a hand-in that was cut short holds for whoever carries it on',
     edits: replaced(
       'src/runs/hand-in/submit.ts',
-      'askedStart: by.askedStart ?? askedStart ?? submission.startAt ?? null,',
-      'askedStart: submission.startAt ?? null,',
+      'askedStart: by.askedStart ?? claimed.askedStart,',
+      'askedStart: null,',
     ),
     caughtBy: named(
       TWELFTH,
@@ -47,9 +47,9 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'what was said of a file that was cut short holds for its rows in another one',
     edits: replaced(
-      'src/runs/hand-in/submit.ts',
-      '{ ...(await asSaidBefore(deps, run.id, submission)), again: true }',
-      '{ ...submission, again: true }',
+      'src/ledger/scripts/runs.ts',
+      "fields[name] = redis.call('HGET', runKey(known), name) or fields[name]",
+      'fields[name] = fields[name]',
     ),
     caughtBy: named(
       TWELFTH,
@@ -58,11 +58,7 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a payment that people settle as it is shown is followed to its end',
-    edits: replaced(
-      'src/runs/decide/decide.ts',
-      "found === undefined || finalState(found.payment.paymentState) === 'completed'",
-      'true',
-    ),
+    edits: replaced('src/runs/decide/decide.ts', "finalState(found.payment.paymentState) === 'completed'", 'true'),
     caughtBy: named(
       'test/runs/decide.test.ts',
       'a payment that shows another amount than ours and is VALIDATING is settled as it is shown by two people who name it: it is accepted, and nothing is halted again',
@@ -82,7 +78,11 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'whoever hands in cannot make a reference free sooner than the ledger does',
-    edits: replaced('src/app.ts', 'Math.max(config.rememberMs, rememberedMs(safety))', 'config.rememberMs'),
+    edits: replaced(
+      'src/runs/hand-in/agreed-rules.ts',
+      "Math.max(rememberMs, agreed('references', REMEMBER_MS))",
+      'rememberMs',
+    ),
     caughtBy: named(
       'test/runs/remembered.test.ts',
       'whoever hands in cannot make a reference free sooner than the ledger does',

@@ -72,6 +72,12 @@ test(
     await site.release();
     await site.resume(run);
     await until(site, run, { paid: 2 });
+    // At its end the run looks up what its payouts left behind; this payment is known.
+    await vi.waitUntil(async () => {
+      const { stdout: report } = await site.run(['report', run, '--format', 'json']);
+      return /"found":\s*0/.test(report);
+    }, WAIT);
+    expect(await site.outcomesOf(run)).toMatchObject({ paid: 2, held: 0 });
     await stopped(second);
 
     await site.server.restart('SIGTERM');
