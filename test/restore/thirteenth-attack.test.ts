@@ -6,7 +6,7 @@ import { payoutFile } from '../cli/payrun.ts';
 import { paidTwice, readBook } from '../support/paid-once.ts';
 import { type Ended, useProcesses } from '../support/payrun-processes.ts';
 import { startService } from '../support/service-process.ts';
-import { TEST_MS_MAX, WAIT } from './site.ts';
+import { openSite, stopped, TEST_MS_MAX, WAIT } from './site.ts';
 
 const processes = useProcesses();
 const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10)}T06:00:00.000Z`;
@@ -93,4 +93,36 @@ test(
     expect(book()).toHaveLength(2);
   },
   TEST_MS_MAX,
+);
+
+test(
+  'rows that were cut short, taken over by another file and paid are known again by that file after a restore to before',
+  async () => {
+    const site = await openSite(processes);
+    const text = payoutFile([
+      ['T-1', '10.00'],
+      ['T-2', '11.00'],
+    ]);
+    writeFileSync(join(site.cwd, 'pay.csv'), text);
+    writeFileSync(join(site.cwd, 'saved.csv'), text.replaceAll('\n', '\r\n'));
+    const worker = await site.worker();
+    const words = ['submit', 'pay.csv', '--as', 'anna'];
+    const killed = await processes.clerks.run({ words, env: site.env('one'), cwd: site.cwd, diesAt: 'C16' });
+    expect(killed.code).toBe('SIGKILL');
+    site.copy();
+    await site.does(['submit', 'saved.csv', '--as', 'bob']);
+    await vi.waitUntil(() => site.booked() === 2, WAIT);
+    await stopped(worker);
+
+    await site.putBack();
+    const second = await site.worker();
+    await vi.waitUntil(async () => !(await site.run(['doctor'])).stdout.includes('have yet to'), WAIT);
+    await site.release();
+    const runId = idOf(await site.run(['submit', 'saved.csv', '--as', 'bob', '--json']));
+    await site.resume(runId);
+    await vi.waitUntil(async () => (await site.outcomesOf(runId))['paid'] === 2, WAIT);
+    expect(site.paidTwice()).toEqual([]);
+    await stopped(second);
+  },
+  2 * TEST_MS_MAX,
 );

@@ -52,8 +52,6 @@ local function ensureRun(e)
     known = runOf(e.s, e.n)
     if not known or redis.call('HEXISTS', runKey(known), 'purgedAt') == 1 then return makeStub(e.r, e.s, e.n, e.d) end
     noteKnownAs(e.r, known, e.s)
-    -- Its own file may be gone by now: another one with its rows on the same lines fills it.
-    if not redis.call('HGET', runKey(known), 'lastLine') then redis.call('HSET', runKey(known), 'restored', '1') end
   end
   e.r = known
 end

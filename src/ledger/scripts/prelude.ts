@@ -94,10 +94,12 @@ local function makeStub(run, file, content, seen)
   if mayHaveLost(run, seen) then redis.call('HSET', runKey(run), 'doubted', '1') end
 end
 
--- Notes as which run one is known that this Redis forgot, and whether that was made of the same file.
+-- Notes as which run one is known that this Redis forgot, and whether that was made of the same file. Where it is not recorded, its
+-- file may be gone by now: another one with its rows on the same lines fills it.
 local function noteKnownAs(run, known, file)
   local isSame = redis.call('HGET', runKey(known), 'fileSha256') == file
   redis.call('HSET', KNOWN_AS, run, known .. (isSame and ' same' or ''))
+  if not redis.call('HGET', runKey(known), 'lastLine') then redis.call('HSET', runKey(known), 'restored', '1') end
 end
 
 -- Notes that a capability of the service was seen not to hold; false when that was known.
