@@ -10,7 +10,8 @@ const LATER = `${new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 1
 test(
   'a yes to a quote that two hosts sent, which the first one of them learned, keeps it from being proven dead after a restore',
   async () => {
-    const site = await openSite(processes, { switches: ['quoteLifeMs=20000', 'retryAfter=3'] });
+    // The quotes outlive the lock of a job that a stopped host holds.
+    const site = await openSite(processes, { switches: ['quoteLifeMs=45000', 'retryAfter=3'] });
     const one = await site.worker('one');
     await site.untilEnded(await site.submit('known.csv', ['K-1']));
     const knownAt = Date.now();
