@@ -101,7 +101,7 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
     edits: replaced('src/ledger/scripts/commit.ts', "ARGV[7] ~= '' and head[4] ~= ARGV[7]", 'false'),
     caughtBy: named(
       'test/ledger/arming.test.ts',
-      "a payout is not armed, and nothing changes, when 'other safety settings were adopted since its process began': 'settings'",
+      "a payout is not armed, and nothing changes, when 'other safety settings were adopted': 'settings'",
     ),
   },
 ];

@@ -85,7 +85,7 @@ const REFUSALS: readonly {
   },
   { why: 'nobody entered its data directory', refusal: 'season', given: () => desk.redis.del(desk.keys.dirs) },
   {
-    why: 'other safety settings were adopted since its process began',
+    why: 'other safety settings were adopted',
     refusal: 'settings',
     given: () => desk.redis.hset(desk.keys.head, 'safety', 'arm deadline 9000 ms'),
   },
