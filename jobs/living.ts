@@ -7,7 +7,7 @@ const LEASE_MS = 30_000;
 /** So long a host counts as lost whose workers were killed; then it is forgotten. */
 const LOST_MS = 24 * 60 * 60 * 1000;
 
-/** A host whose workers ended without a word, and on which none lives. */
+/** A host whose workers did not shut down properly, and on which none lives. */
 export interface LostHost {
   readonly host: string;
   /** When its last worker was last seen, in milliseconds since 1970 of Redis's clock. */

@@ -130,10 +130,13 @@ function openWorker(deps: JobDeps, name: JobName, onFatal: (error: Error) => voi
   return worker;
 }
 
-/** After these nothing can be paid from this process: its disk lost a line, its intent log is damaged, or it has other settings than the ledger. */
+/**
+ * After these nothing can be paid from this process: its disk lost a line, its intent log is damaged, or it has other settings
+ * than the ledger. What is away may come back.
+ */
 function isFatal(name: JobName, error: Error): boolean {
   if (error instanceof IntentLogFault) return error.poisoned;
-  return error instanceof Refusal && (name === 'pay' || name === 'look-up');
+  return error instanceof Refusal && error.kind !== 'unavailable' && (name === 'pay' || name === 'look-up');
 }
 
 const PROCESSORS: { readonly [Name in JobName]: (deps: JobDeps, data: unknown) => Promise<void> } = {

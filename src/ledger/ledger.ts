@@ -68,8 +68,8 @@ export interface Ledger {
 /**
  * The ledger below a prefix, for a data directory. `arming` is a connection that fails fast and never sends a command
  * again. Without `dataDir`, the directory's path, the audit log has no copy on disk; without `auditKeys` its entries carry no
- * codes. `lease`: see `DirLease`. `safety`: the process's safety settings; without them none are compared when it arms. `seals`: by the ledger's keys; those of a sandbox unless given. `seen`:
- * for as long as this lives unless given.
+ * codes. `lease`: see `DirLease`. `safety`: the process's safety settings; without them none are compared when it arms. `seals`:
+ * by the ledger's keys; those of a sandbox unless given. `seen`: for as long as this lives unless given.
  */
 export function openLedger(
   connections: { redis: Redis; arming: Redis },

@@ -86,6 +86,8 @@ async function lookBeside(deps: PayDeps, payout: Payout, now: number): Promise<'
     const answer = await deps.service.readPayment(quoteId);
     const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: quoteId });
     if (reading.kind === 'not-found') {
+      // Other credentials than it was armed under need not be shown it.
+      isOver &&= payout.credentials === deps.service.fingerprint;
       isOver &&= isBesideOver(deps, payout, { date: reading.date ?? now, now });
       isOver &&= (await deps.canary.sings(quoteId)) !== false;
     } else if (reading.kind === 'nothing') isOver = false;

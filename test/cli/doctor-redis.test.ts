@@ -48,7 +48,7 @@ test('doctor warns of a Redis over the network that lets anybody in, and all is 
   expect((await payrun.run(['doctor'], env)).stdout).toMatch(/^warning +Redis access +Redis lets in anybody/m);
 });
 
-test('doctor names a host whose workers ended without a word, and where workers live', async () => {
+test('doctor names a host whose workers did not shut down properly, and where workers live', async () => {
   const redis = new Redis(`redis://${open.host}`);
   const prefix = '{lost-host}';
   const now = Date.now();
@@ -56,10 +56,10 @@ test('doctor names a host whose workers ended without a word, and where workers 
   redis.disconnect();
   const { code, of } = await findingsOf({ REDIS_URL: `redis://${open.host}`, PAYRUN_PREFIX: prefix });
   const found = of('workers');
-  expect(found).toMatchObject({ ok: true, remedy: expect.stringContaining('Look after that host') });
+  expect(found).toMatchObject({ ok: true, remedy: expect.stringContaining('Check that host') });
   const seen = new Date(now - 90_000).toISOString();
   expect(found?.found).toBe(
-    `there.example (process 8)\nhost gone.example was last seen at ${seen}, and did not stop by itself`,
+    `there.example (process 8)\nhost gone.example was last seen at ${seen}, and did not shut down properly`,
   );
   expect(code).toBe(0);
 });

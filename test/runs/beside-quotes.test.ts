@@ -113,6 +113,26 @@ test('a payment that fails ends its payout only when no other quote of it can be
   });
 });
 
+test('a "not found" under another client id does not end a payout whose other quote may be paid', async () => {
+  await heldBeside();
+  answer({ [OWN]: payment(OWN, 'FAILED') });
+  await settleAsPaid(OWN);
+  const tomorrow = async (place: { runId: string; line: number }) => {
+    const reading = await deps.payouts.read(place);
+    return { ...reading, now: reading.now + 86_400_000 };
+  };
+  const later = {
+    ...deps,
+    payouts: { ...deps.payouts, read: tomorrow },
+    canary: { sings: async () => 'payment' as const },
+  };
+  await trackPayout(later, { runId, line: 2 }, NOW);
+  expect((await payout()).state).toBe('accepted');
+  const same = { ...deps.service, fingerprint: (await payout()).credentials ?? '' };
+  await trackPayout({ ...later, service: same }, { runId, line: 2 }, NOW);
+  expect((await payout()).state).toBe('failed');
+});
+
 test('a payment that fails beside another one that failed ends its payout', async () => {
   await heldBeside();
   answer({ [OWN]: payment(OWN, 'FAILED'), [BESIDE]: payment(BESIDE, 'RETURNED') });

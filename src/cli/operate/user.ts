@@ -85,7 +85,7 @@ const disableOne = ledgerCommand(
     const { schedules } = await app.ledger.schedules.read();
     const theirs = schedules.filter(({ setBy }) => setBy === name).map((schedule) => schedule.name);
     if (theirs.length > 0)
-      print(safeText(`What they scheduled goes on: ${theirs.join(', ')}. "payrun schedule remove NAME" ends it.`));
+      print(safeText(`Their schedules go on: ${theirs.join(', ')}. "payrun schedule remove NAME" ends one.`));
   },
 );
 

@@ -48,7 +48,7 @@ const ONE_STAGE = '--stage changes nothing: the file has no more rows than its f
 const DRIFT_IGNORED =
   '--max-cost-drift changes nothing: the run was recorded before, and its costs are limited as they were then, or not at all.';
 const START_IGNORED =
-  '--at changes nothing: the file was handed in before, and starts when that was said then, or at once.';
+  '--at changes nothing: the file was handed in before, and starts at the time that was named then, or at once.';
 
 /** What a person should know of a file that was taken. */
 export function remarksOn({ run, checked, isNew }: Extract<Submitted, { kind: 'submitted' }>, asked: Asked): string[] {

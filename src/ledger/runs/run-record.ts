@@ -32,7 +32,7 @@ export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuo
     askedStart: readStart(fields.get('askedStart')),
     stages: readStages(fields),
     stagePlan: readPlan(fields),
-    maxCostDriftBp: fields.has('maxCostDriftBp') ? BigInt(text('maxCostDriftBp')) : null,
+    maxCostDriftBp: fields.has('maxCostDriftBp') ? BigInt(number('maxCostDriftBp')) : null,
     fileName: text('fileName'),
     fileSha256: text('fileSha256'),
     contentHash: text('contentHash'),

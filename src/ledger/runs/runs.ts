@@ -36,8 +36,8 @@ export interface RunClaim {
   readonly stages?: StagePlan | undefined;
   /** When it is to start, where that was said. */
   readonly startAt?: RunStart | undefined;
-  /** Make a new run of the content of one that is over and of which nothing was paid. */
   readonly maxCostDriftBp?: bigint | undefined;
+  /** Make a new run of the content of one that is over and of which nothing was paid. */
   readonly again?: boolean | undefined;
 }
 

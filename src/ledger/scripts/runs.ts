@@ -41,7 +41,7 @@ end
  */
 export const CLAIM_RUN = `${LUA_PRELUDE}${LUA_FREE_RUN}
 local known, fields = runOf(ARGV[1], ARGV[2]), cjson.decode(ARGV[4])
--- What was said of a hand-in that was cut short holds for whoever carries it on; what was not said, they say.
+-- What was said of a hand-in that was cut short still holds. Whoever carries it on may add what was not said.
 local ASKED = { 'askedStart', 'stagePlan', 'goesOnIfPaid', 'maxCostDriftBp' }
 -- A hand-in under a key is carried on, whatever people made of its run meanwhile.
 local key = fields.submissionKey

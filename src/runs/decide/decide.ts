@@ -179,7 +179,7 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { a
   if (quoteId === null || (found === undefined && !isForgotten(payout, paymentId)))
     throw refuse(payout, 'the payment was not found');
   if (found === undefined) {
-    await moveOrRefuse(deps, payout, { ...people, to: 'completed', values: {} });
+    await moveOrRefuse(deps, payout, { ...people, to: 'completed' });
     return;
   }
   const leavesQuote = leavesOwnQuote(quoteId, found);

@@ -161,7 +161,7 @@ async function claimOrTakeOver(deps: SubmitDeps, checked: CheckedFile, submissio
   if (claimed.isNew) return claimed;
   const run = await readRun(deps, claimed.id);
   const isUnfinished = run.state === 'recording' || run.state === 'cancelled';
-  // One that was taken over is not carried on: its rows are.
+  // A run that was taken over has ended; its rows go on in a new one.
   const isToCarryOn = run.fileSha256 === checked.sha256 && !run.isTakenOver;
   // What was sent may be held too, where a lost host has it.
   if (!isUnfinished || run.isInDoubt || isToCarryOn || (await isRecorded(deps, run))) return claimed;
