@@ -13,7 +13,8 @@ interface Agreeing {
 export async function withAgreedRules<Deps extends Agreeing>(deps: Deps): Promise<Deps> {
   const { safety } = await deps.ledger.state.read();
   const agreed = (name: string, usual: number): number => {
-    const ms = new RegExp(`(?:^|, )${name} ([0-9]+) ms`).exec(safety)?.[1];
+    const said = safety.split(', ').find((part) => part.startsWith(`${name} `)) ?? '';
+    const ms = / ([0-9]+) ms$/.exec(said)?.[1];
     return ms === undefined ? usual : Number.parseInt(ms, 10);
   };
   const { rememberMs, duplicatesWithinMs = 0 } = deps.config;
