@@ -9,6 +9,8 @@ export interface Rate {
   readonly perSecond: number;
   /** The rate that the service refused last; null while it is not known. */
   readonly limit: number | null;
+  /** The limit was met while the rate grew fast, so that it is not known well. */
+  readonly isEstimate: boolean;
   /** When the rate was last cut, in milliseconds since 1970 of Redis's clock. */
   readonly cutAt: number;
 }
@@ -32,10 +34,12 @@ const NEAR = 0.97;
 const PAST = 1.05;
 /** A second's worth of payments brings the rate back to there, and this much of itself further; it never doubles it. */
 const PROBE = 0.0002;
+/** The same towards a limit that is an estimate, until it is met. */
+const ESTIMATE_PROBE = 0.01;
 
 /** The rate before anything was seen. */
 export function firstRate({ floor }: RateBounds): Rate {
-  return { perSecond: floor, limit: null, cutAt: 0 };
+  return { perSecond: floor, limit: null, isEstimate: false, cutAt: 0 };
 }
 
 /**
@@ -45,23 +49,28 @@ export function firstRate({ floor }: RateBounds): Rate {
 export function nextRate(rate: Rate, seen: SeenAnswers, { now, bounds }: { now: number; bounds: RateBounds }): Rate {
   const within = (perSecond: number): number => Math.min(bounds.top, Math.max(bounds.floor, perSecond));
   const perSecond = within(rate.perSecond);
-  if (seen.refused > 0) {
-    const sinceCut = now - rate.cutAt;
-    // A clock that stepped back has left no cut behind.
-    if (sinceCut >= 0 && sinceCut < ONE_CUT_MS) return { ...rate, perSecond };
-    const isKept = rate.limit !== null && perSecond <= rate.limit && sinceCut >= HELD_MS;
-    // What is refused while the rate grows was too much at the rate of half a second ago.
-    const found = rate.limit === null ? perSecond / Math.sqrt(GROWTH) : perSecond;
-    return { perSecond: within(perSecond / 2), limit: isKept ? rate.limit : found, cutAt: now };
-  }
+  if (seen.refused > 0) return cut({ ...rate, perSecond }, { now, within });
   // One step never doubles it, however many answers came.
   const seconds = Math.min(1, seen.well / perSecond);
-  const limit = rate.limit !== null && perSecond > rate.limit * PAST ? null : rate.limit;
-  return { ...rate, limit, perSecond: within(climb(perSecond, limit, seconds)) };
+  const isPast = rate.limit !== null && !rate.isEstimate && perSecond > rate.limit * PAST;
+  const next = isPast ? { ...rate, limit: null } : rate;
+  return { ...next, perSecond: within(climb({ ...next, perSecond }, seconds)) };
 }
 
-function climb(perSecond: number, limit: number | null, seconds: number): number {
+function cut(rate: Rate, { now, within }: { now: number; within: (perSecond: number) => number }): Rate {
+  const { perSecond, limit } = rate;
+  const sinceCut = now - rate.cutAt;
+  // A clock that stepped back has left no cut behind.
+  if (sinceCut >= 0 && sinceCut < ONE_CUT_MS) return rate;
+  const halved = { ...rate, perSecond: within(perSecond / 2), cutAt: now };
+  // What is refused while the rate grows was too much at the rate of half a second ago.
+  if (limit === null) return { ...halved, limit: perSecond / Math.sqrt(GROWTH), isEstimate: true };
+  const isKept = perSecond <= limit && sinceCut >= HELD_MS;
+  return { ...halved, limit: isKept ? limit : perSecond, isEstimate: false };
+}
+
+function climb({ perSecond, limit, isEstimate }: Rate, seconds: number): number {
   if (limit === null) return perSecond * GROWTH ** seconds;
   const missing = Math.max(0, limit * NEAR - perSecond);
-  return perSecond + Math.min(perSecond, missing + perSecond * PROBE) * seconds;
+  return perSecond + Math.min(perSecond, missing + perSecond * (isEstimate ? ESTIMATE_PROBE : PROBE)) * seconds;
 }

@@ -10,7 +10,12 @@ import { firstRate, nextRate, type Rate, type RateBounds, type SeenAnswers } fro
 /** How old what a process knows of the rate may be, and how long it gathers good answers. */
 const FRESH_MS = 250;
 
-const rateSchema = z.object({ perSecond: z.number().positive(), limit: z.number().nullable(), cutAt: z.number() });
+const rateSchema = z.object({
+  perSecond: z.number().positive(),
+  limit: z.number().nullable(),
+  isEstimate: z.boolean(),
+  cutAt: z.number(),
+});
 
 /** One rate for all workers, as this process knows it. */
 export interface SharedRate {

@@ -98,7 +98,7 @@ interface Call {
   readonly token?: string;
 }
 
-/** One token request: time to send it, and time for the answer. */
+/** One token request: time to send it, and time for the answer where the limit of all requests is no shorter. */
 const TOKEN_SEND_MS = 5 * 1000;
 const TOKEN_ANSWER_MS = 10 * 1000;
 /** Those who waited out a pause start again spread over this long. */
@@ -113,6 +113,7 @@ export function fingerprintOf(settings: ServiceSettings, addressName?: string): 
 /** Opens the client of the payments service. Nothing is sent before the first call. */
 export function openService(options: ServiceOptions): Service {
   const { settings, clock, random, brake, concurrency, requestTimeoutMs } = options;
+  const tokenAnswerMs = Math.min(TOKEN_ANSWER_MS, requestTimeoutMs);
   const closing = new AbortController();
   // Each request that waits for a service that is away listens.
   setMaxListeners(0, closing.signal);
@@ -124,7 +125,7 @@ export function openService(options: ServiceOptions): Service {
   const payments = openPool(settings.url, options.paymentsMax ?? concurrency, connect);
   const others = openPool(settings.url, concurrency, connect);
   const tokens: Tokens = openTokens({
-    ask: () => wire.send(others, tokenCall(settings), within(clock, TOKEN_SEND_MS, TOKEN_ANSWER_MS)),
+    ask: () => wire.send(others, tokenCall(settings), within(clock, TOKEN_SEND_MS, tokenAnswerMs)),
     store: options.tokenStore,
     seal: openSeal(settings, random),
     marginMs: options.tokenMarginMs,

@@ -84,7 +84,8 @@ const LOCK_MS = 20 * 1000;
 const ASK_GAP_MS = 1000;
 /** How the token endpoint refuses. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 403]);
-const BACKOFF_MS_MAX = 16 * 1000;
+/** An endpoint that is back is noticed within it, and so what waited settles in time. */
+const BACKOFF_MS_MAX = 8 * 1000;
 const POLL_MS = 40;
 
 /** The attempt came to nothing: another process is asking, or the endpoint gave no token. */

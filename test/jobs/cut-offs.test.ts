@@ -48,7 +48,7 @@ describe('of a run that will miss its cut-off at the rate of now', () => {
 
   test('the rate is the one to which it moved, between its bounds', async () => {
     const moving = { ratePerSecond: 10, ratePerSecondMin: 1 };
-    await server.redis.set(`${desk.prefix}:rate`, '{"perSecond":2,"limit":null,"cutAt":0}');
+    await server.redis.set(`${desk.prefix}:rate`, '{"perSecond":2,"limit":null,"isEstimate":false,"cutAt":0}');
     expect(await warn(moving)).toEqual([]);
     await server.redis.del(`${desk.prefix}:rate`);
     expect(await warn(moving)).toHaveLength(1);

@@ -1,6 +1,7 @@
 import {
   array,
   assert,
+  boolean,
   constant,
   double,
   type IPropertyWithHooks,
@@ -21,6 +22,7 @@ const step = record({ seen, laterMs: integer({ min: -5000, max: 60_000 }) });
 const rate = record({
   perSecond: double({ min: 0.1, max: 10_000, noNaN: true }),
   limit: oneof(constant(null), double({ min: 0.1, max: 10_000, noNaN: true })),
+  isEstimate: boolean(),
   cutAt: integer({ min: 0, max: 2_000_000 }),
 });
 
@@ -100,7 +102,7 @@ describe('the next rate', () => {
   test('is halved again by what is refused a second later, also where the clock stepped back', () => {
     const within = { floor: 1, top: 400 };
     const one = nextRate(
-      { perSecond: 400, limit: null, cutAt: 0 },
+      { perSecond: 400, limit: null, isEstimate: false, cutAt: 0 },
       { well: 9, refused: 3 },
       { now: START, bounds: within },
     );
@@ -113,9 +115,15 @@ describe('the next rate', () => {
 test('a limit that is met while the rate grows is the rate of half a second ago; later it is the rate that met it', () => {
   const within = { floor: 1, top: 400 };
   const refused = { well: 0, refused: 1 };
-  const growing = nextRate({ perSecond: 100, limit: null, cutAt: 0 }, refused, { now: START, bounds: within });
+  const growing = nextRate({ perSecond: 100, limit: null, isEstimate: false, cutAt: 0 }, refused, {
+    now: START,
+    bounds: within,
+  });
   expect(growing.limit).toBeCloseTo(79.06, 2);
-  const steady = nextRate({ perSecond: 70, limit: 79, cutAt: START }, refused, { now: START + 5000, bounds: within });
+  const steady = nextRate({ perSecond: 70, limit: 79, isEstimate: false, cutAt: START }, refused, {
+    now: START + 5000,
+    bounds: within,
+  });
   expect(steady.limit).toBe(70);
 });
 
@@ -182,4 +190,29 @@ describe('a service with a limit that it does not say', () => {
     expect(found.perSecond).toBeGreaterThanOrEqual(service.limit * 0.9);
     expect(found.refusedShare).toBeLessThanOrEqual(0.02);
   });
+});
+
+/** What came of `seconds` at a service that allows `allowed` payments in each second, with a look four times a second. */
+function paidAt(allowed: number, seconds: number): { made: number; refused: number } {
+  const within = { floor: 5, top: 400 };
+  let rate = firstRate(within);
+  let [made, refused, left, owed] = [0, 0, 0, 0];
+  for (let quarter = 0; quarter < 4 * seconds; quarter++) {
+    if (quarter % 4 === 0) left = allowed;
+    owed += rate.perSecond / 4;
+    const asked = Math.floor(owed);
+    owed -= asked;
+    const well = Math.min(asked, left);
+    left -= well;
+    made += well;
+    refused += asked - well;
+    rate = nextRate(rate, { well, refused: asked - well }, { now: START + quarter * 250, bounds: within });
+  }
+  return { made, refused };
+}
+
+test.each([10, 20, 50, 100, 300])('a service that allows %i a second is paid at 0.9 of it at least', (allowed) => {
+  const { made, refused } = paidAt(allowed, 300);
+  expect(made / 300).toBeGreaterThanOrEqual(0.9 * allowed);
+  expect(refused / (made + refused)).toBeLessThanOrEqual(0.02);
 });

@@ -41,7 +41,7 @@ async function rateAfter({ rate, later }: ReturnType<typeof openProcess>): Promi
 }
 
 async function keepRate(perSecond: number): Promise<void> {
-  await server.redis.set(`${prefix}:rate`, JSON.stringify({ perSecond, limit: null, cutAt: 0 }));
+  await server.redis.set(`${prefix}:rate`, JSON.stringify({ perSecond, limit: null, isEstimate: false, cutAt: 0 }));
 }
 
 describe('the shared rate', () => {
