@@ -195,18 +195,18 @@ describe('a service with a limit that it does not say', () => {
 /** What came of `seconds` at a service that allows `allowed` payments in each second, with a look four times a second. */
 function paidAt(allowed: number, seconds: number): { made: number; refused: number } {
   const within = { floor: 5, top: 400 };
-  let rate = firstRate(within);
+  let reached = firstRate(within);
   let [made, refused, left, owed] = [0, 0, 0, 0];
   for (let quarter = 0; quarter < 4 * seconds; quarter++) {
     if (quarter % 4 === 0) left = allowed;
-    owed += rate.perSecond / 4;
+    owed += reached.perSecond / 4;
     const asked = Math.floor(owed);
     owed -= asked;
     const well = Math.min(asked, left);
     left -= well;
     made += well;
     refused += asked - well;
-    rate = nextRate(rate, { well, refused: asked - well }, { now: START + quarter * 250, bounds: within });
+    reached = nextRate(reached, { well, refused: asked - well }, { now: START + quarter * 250, bounds: within });
   }
   return { made, refused };
 }
