@@ -51,3 +51,6 @@ export const REMEMBER_MS = 400 * 86_400_000;
 
 /** How far back likely duplicates are looked for, unless that is set. */
 export const LIKELY_MS = 7 * 86_400_000;
+
+/** Who records rows of a run says so at least that often; nobody does any more after it. */
+export const RECORDING_QUIET_MS = 60_000;

@@ -41,14 +41,32 @@ async function killed(text: string, given: Given, deps = dying(desk.app)): Promi
 
 test('the time that whoever carries a hand-in on says holds after a second kill', async () => {
   await killed(FILE, { actor: 'anna' });
+  await desk.rests();
   await killed(FILE, { actor: 'bob', startAt: LATER });
   expect(await desk.submit(FILE, { actor: 'carol' })).toMatchObject({ state: 'paused', startAt: LATER });
 });
 
 test('the stages that whoever carries a hand-in on says hold', async () => {
   await killed(FILE, { actor: 'anna' });
+  await desk.rests();
   expect((await desk.submit(FILE, { actor: 'bob', stages: STAGES })).stages?.ends).toHaveLength(2);
 });
+
+test.each([
+  ['stages', { stages: STAGES }],
+  ['a time', { startAt: LATER }],
+  ['a bound on the cost', { maxCostDriftBp: 0n }],
+])(
+  'whoever asks for %s while somebody records the rows without it is refused, and changes nothing',
+  async (_what, asked) => {
+    await killed(FILE, { actor: 'anna' });
+    const refused = desk.submit(FILE, { actor: 'bob', deps: { ...desk.app, ...PRICED }, ...asked });
+    await expect(refused).rejects.toThrow('are being recorded at this moment');
+    const [run] = await desk.runs();
+    expect(run).toMatchObject({ stagePlan: null, askedStart: null, maxCostDriftBp: null });
+    expect((await desk.submit(FILE, { actor: 'carol' })).state).toBe('paying');
+  },
+);
 
 test('what was said first holds against what is said later', async () => {
   await killed(FILE, { actor: 'anna', startAt: LATER, stages: STAGES });

@@ -79,7 +79,7 @@ export interface RunMoveAnswer {
 }
 
 export interface Runs extends Rows {
-  claim(claim: RunClaim): Promise<{ id: string; result: 'new' | 'known' | 'taken' | 'season' }>;
+  claim(claim: RunClaim): Promise<{ id: string; result: ClaimResult }>;
   record(runId: string, rows: readonly RowRecord[], rememberMs: number): Promise<RecordResult>;
   move(runId: string, move: RunMove): Promise<RunMoveAnswer>;
   read(runId: string): Promise<Run | undefined>;
@@ -121,6 +121,9 @@ export interface FormerQuote {
   readonly isProvenDead: boolean;
 }
 
+const CLAIM_RESULTS = ['new', 'known', 'taken', 'season', 'busy'] as const;
+type ClaimResult = (typeof CLAIM_RESULTS)[number];
+
 /** The runs of the ledger. */
 export function openRuns(redis: Redis, keys: LedgerKeys, seals: RowSeals): Runs {
   const scripts = runScripts();
@@ -136,7 +139,7 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: RowSeals): Runs 
         claim.again === true ? '1' : '',
       ];
       const [id = '', result] = textsOf(await runScript(redis, scripts.claim, { prefix, args }));
-      return { id, result: result === 'new' || result === 'known' || result === 'season' ? result : 'taken' };
+      return { id, result: CLAIM_RESULTS.find((one) => one === result) ?? 'taken' };
     },
     record: openRecording(redis, keys),
     async move(runId, move) {

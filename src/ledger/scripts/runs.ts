@@ -1,3 +1,4 @@
+import { RECORDING_QUIET_MS } from '../../duration.ts';
 import { OPEN_STATES } from '../../payout.ts';
 import { LUA_KEYS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
@@ -36,8 +37,9 @@ end
  * ARGV[1] SHA-256 of the file; ARGV[2] content hash; ARGV[3] run id to use; ARGV[4] JSON object of the run's fields;
  *         ARGV[5] '1' to make a new run of the content of one that is over and of which nothing was paid; one that was
  *         cancelled before it was recorded hands its file over to the new one
- * Returns [run id, 'new' | 'known' | 'taken' | 'season', state]; 'season' when nothing new may be claimed in a closed
- * season: the runs that this Redis lost have to be restored before.
+ * Returns [run id, 'new' | 'known' | 'taken' | 'season' | 'busy', state]; 'season' when nothing new may be claimed in a closed
+ * season: the runs that this Redis lost have to be restored before. 'busy' when something is asked for beside somebody who
+ * records the rows without it.
  */
 export const CLAIM_RUN = `${LUA_PRELUDE}${LUA_FREE_RUN}
 local known, fields = runOf(ARGV[1], ARGV[2]), cjson.decode(ARGV[4])
@@ -64,10 +66,14 @@ if known and (isAwaited and key or not (ARGV[5] == '1' and isFree(known))) then
       if not (isRestored and name == 'submissionKey') then redis.call('HSETNX', runKey(known), name, value) end
     end
   end
-  local f = redis.call('HMGET', runKey(known), 'state', 'lastLine')
+  local f = redis.call('HMGET', runKey(known), 'state', 'lastLine', 'recordedAt', 'createdAt')
   if f[1] == 'recording' and not f[2] then
+    local isBusy = math.abs(now() - tonumber(f[3] or f[4] or '0')) < ${RECORDING_QUIET_MS}
     for _, name in ipairs(ASKED) do
-      if fields[name] then redis.call('HSETNX', runKey(known), name, fields[name]) end
+      if fields[name] and redis.call('HSETNX', runKey(known), name, fields[name]) == 1 and isBusy then
+        redis.call('HDEL', runKey(known), name)
+        return { known, 'busy', f[1] }
+      end
     end
   end
   return { known, 'known', f[1] or '' }

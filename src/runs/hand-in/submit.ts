@@ -1,5 +1,6 @@
 import type { Clock, Random } from '../../clock.ts';
 import type { ApprovalRules } from '../../config/approval.ts';
+import { RECORDING_QUIET_MS } from '../../duration.ts';
 import { type CheckedFile, checkPayoutFile, type IntakeOptions } from '../../intake/check-file.ts';
 import type { IntakeLimits } from '../../intake/limits.ts';
 import { readPayoutFile } from '../../intake/read-file.ts';
@@ -22,8 +23,6 @@ import { type AskedFor, byOf, entryOf, handedInOnRecord, type OnRecord, sealOfRu
 import { openStageEnds } from './stage-ends.ts';
 import { type StartRules, waitingFor } from './start.ts';
 
-/** Who records rows says so at least that often; nobody does any more after it. */
-const RECORDING_QUIET_MS = 60_000;
 const CLAIM_TRIES_MAX = 5;
 const BATCHES_IN_FLIGHT_MAX = 4;
 
@@ -221,6 +220,7 @@ async function claimRun(
     });
     // What a Redis that went back in time lost is restored first; else its files would look new.
     if (result === 'season') await requireSeason(deps);
+    else if (result === 'busy') throw refuseBusy(await readRun(deps, id), RECORDING_QUIET_MS);
     // Where the reply to the claim was lost, and the claim was sent again, its own run is known already.
     else if (result === 'new' || (result === 'known' && id === own)) return { id, isNew: true, isFresh: true };
     else if (result === 'known') {
