@@ -28,14 +28,16 @@ const ONE_CUT_MS = 1000;
 /** A limit that held for so long is not another one for one refusal: requests that were late went in a bunch. */
 const HELD_MS = 30_000;
 /** By so much the rate grows in a second's worth of payments while no limit is known. */
-const GROWTH = 1.6;
+const GROWTH = 2;
+/** Requests come in small bunches, so that a rate that is refused now and then is this much too high. */
+const MET = 0.96;
 /** Near a known limit, as a share of it, the rate climbs slowly; past it by as much, the limit is another one by now. */
 const NEAR = 0.97;
 const PAST = 1.05;
-/** A second's worth of payments brings the rate back to there, and this much of itself further; it never doubles it. */
+/** By this much of itself a second's worth of payments takes the rate further there. Up to there, it doubles it. */
 const PROBE = 0.0002;
 /** The same towards a limit that is an estimate, until it is met. */
-const ESTIMATE_PROBE = 0.01;
+const ESTIMATE_PROBE = 0.02;
 
 /** The rate before anything was seen. */
 export function firstRate({ floor }: RateBounds): Rate {
@@ -63,14 +65,15 @@ function cut(rate: Rate, { now, within }: { now: number; within: (perSecond: num
   // A clock that stepped back has left no cut behind.
   if (sinceCut >= 0 && sinceCut < ONE_CUT_MS) return rate;
   const halved = { ...rate, perSecond: within(perSecond / 2), cutAt: now };
-  // What is refused while the rate grows was too much at the rate of half a second ago.
-  if (limit === null) return { ...halved, limit: perSecond / Math.sqrt(GROWTH), isEstimate: true };
+  // What is refused while the rate grows was too much for the last second, which began at a lower rate.
+  if (limit === null) return { ...halved, limit: perSecond / GROWTH, isEstimate: true };
   const isKept = perSecond <= limit && sinceCut >= HELD_MS;
-  return { ...halved, limit: isKept ? limit : perSecond, isEstimate: false };
+  return { ...halved, limit: isKept ? limit : perSecond * MET, isEstimate: false };
 }
 
 function climb({ perSecond, limit, isEstimate }: Rate, seconds: number): number {
   if (limit === null) return perSecond * GROWTH ** seconds;
-  const missing = Math.max(0, limit * NEAR - perSecond);
-  return perSecond + Math.min(perSecond, missing + perSecond * (isEstimate ? ESTIMATE_PROBE : PROBE)) * seconds;
+  const near = limit * NEAR;
+  if (perSecond < near) return Math.min(near, perSecond * 2 ** seconds);
+  return perSecond * (1 + (isEstimate ? ESTIMATE_PROBE : PROBE) * seconds);
 }

@@ -5,7 +5,7 @@ import type { PayDeps } from './deps.ts';
 import { LOOK_DAILY_MS } from './due.ts';
 import { exchangeOf, holdBreach, paymentValues, placeOf } from './facts.ts';
 import { type LookUpReading, readLookUpAnswer } from './look-up/look-up-answer.ts';
-import { isQuoteOver } from './look-up/proof-of-death.ts';
+import { canBeProvenDead, type DeathRules, deathRules, isQuoteOver } from './look-up/proof-of-death.ts';
 import { wordsOf } from './refused.ts';
 
 /**
@@ -28,7 +28,8 @@ export function finalState(paymentState: string | null): PayoutState | undefined
 export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: AbortSignal): Promise<void> {
   await deps.clock.sleep((await deps.trackPace.take(signal)) - deps.clock.monotonic(), signal);
   if (signal.aborted) return;
-  const { payout, now } = await deps.payouts.read(place);
+  const read = await deps.payouts.read(place);
+  const { payout } = read;
   if (payout === undefined || payout.paymentId === null) return;
   if (payout.state !== 'accepted' && payout.state !== 'completed') return;
   const answer = await deps.service.readPayment(payout.paymentId);
@@ -41,56 +42,86 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
     });
     return;
   }
-  const move = await nextMove(deps, payout, { reading, now });
-  if (move === undefined || (move.to === undefined && payout.state !== 'accepted')) return;
+  const move = await nextMove(deps, payout, { reading, rules: deathRules(deps, read) });
+  const isFollowed = payout.state === 'accepted';
+  if (move === undefined || (move.to === undefined && move.values === undefined && !isFollowed)) return;
   await deps.payouts.move({
     ...placeOf(payout),
     version: payout.version,
     actor: deps.owner,
     reason: '',
     exchange: exchangeOf(answer),
-    ...(move.to === undefined ? { dueMs: deps.rules.trackEveryMs } : {}),
+    ...(move.to === undefined && isFollowed ? { dueMs: deps.rules.trackEveryMs } : {}),
     ...move,
   });
 }
 
-/** What a look-up moves the payout to; undefined where it was held for what it brought to light. `now`: Redis's time. */
+interface Looked {
+  readonly reading: LookUpReading;
+  readonly rules: DeathRules;
+}
+
+/** What a look-up moves the payout to; undefined where it was held for what it brought to light. */
 async function nextMove(
   deps: PayDeps,
   payout: Payout,
-  { reading, now }: { reading: LookUpReading; now: number },
+  { reading, rules }: Looked,
 ): Promise<Partial<PayoutMove> | undefined> {
   // Whose payment it is was known before: its reference says nothing new.
-  if (!('payment' in reading)) return await missingMove(deps, payout, { reading, now });
+  if (!('payment' in reading)) return await missingMove(deps, payout, { reading, now: rules.now });
   const move = moveOf(payout, reading.payment);
   if (move.to !== 'failed' && move.to !== 'returned') return move;
-  const beside = await lookBeside(deps, payout, now);
+  const beside = await lookBeside(deps, payout, rules);
   if (beside === 'breach') return undefined;
-  return beside === 'over' ? move : {};
+  if (beside === 'over') return move;
+  const paymentState = reading.payment.paymentState ?? '';
+  if (beside === 'never' && payout.state === 'accepted') return holdBeside(payout, paymentState);
+  const isFirst = beside === 'first' && payout.notFoundAt === null;
+  const values = {
+    ...(isFirst ? { notFoundAt: rules.now } : {}),
+    ...(paymentState === payout.paymentState ? {} : { paymentState }),
+  };
+  return Object.keys(values).length === 0 ? {} : { values };
+}
+
+/** The payment is over, but nothing can prove that no other quote of the payout was paid: people decide. */
+function holdBeside(payout: Payout, paymentState: string): Partial<PayoutMove> {
+  const reason = `the payment ${payout.paymentId} is ${paymentState}, and nothing can prove that no other quote of it was paid`;
+  return {
+    to: 'held',
+    reason: 'E_NOT_PROVABLE',
+    dueMs: LOOK_DAILY_MS,
+    values: { reasonCode: 'E_NOT_PROVABLE', reason, paymentState },
+  };
 }
 
 /** Whether its money is not with the beneficiary, for good. */
-export function hasFailed({ paymentState }: PaymentReply): boolean {
+export function hasFailed({ paymentState }: Pick<PaymentReply, 'paymentState'>): boolean {
   const end = finalState(paymentState);
   return end === 'failed' || end === 'returned';
 }
 
 /**
- * Looks up the quotes of a payout that were armed beside its payment: its reference is free only when none of them is paid, or can be
- * any more (architecture.md, rule 1). `open`: that is not certain yet.
+ * `over`: none of the quotes is paid, or can be any more. `first`: so it was seen for the first time. `never`: nothing can
+ * prove that one is not paid. `open`: that is not certain yet.
  */
-async function lookBeside(deps: PayDeps, payout: Payout, now: number): Promise<'over' | 'open' | 'breach'> {
+type Beside = 'over' | 'first' | 'open' | 'never' | 'breach';
+
+/**
+ * Looks up the quotes of a payout that were armed beside its payment: its reference is free only when each of them is proven dead, as
+ * any other quote is (architecture.md, rules 1 and 8).
+ */
+async function lookBeside(deps: PayDeps, payout: Payout, rules: DeathRules): Promise<Beside> {
   const beside = await deps.runs.quotesBeside(payout.runId, payout.line);
-  let isOver = true;
+  const missing: boolean[] = [];
   for (const quoteId of beside.filter((id) => id !== payout.paymentId)) {
     const answer = await deps.service.readPayment(quoteId);
     const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: quoteId });
     if (reading.kind === 'not-found') {
-      // Other credentials than it was armed under need not be shown it.
-      isOver &&= payout.credentials === deps.service.fingerprint;
-      isOver &&= isBesideOver(deps, payout, { date: reading.date ?? now, now });
-      isOver &&= (await deps.canary.sings(quoteId)) !== false;
-    } else if (reading.kind === 'nothing') isOver = false;
+      missing.push(
+        isBesideOver(payout, reading.date ?? rules.now, rules) && (await deps.canary.sings(quoteId)) !== false,
+      );
+    } else if (reading.kind === 'nothing') missing.push(false);
     else if (!hasFailed(reading.payment) && !(await isOfAnother(deps, payout, reading.payment))) {
       const { paymentState } = reading.payment;
       const evidence = `the quote ${quoteId} was armed too and has a payment, which is ${paymentState}`;
@@ -98,15 +129,16 @@ async function lookBeside(deps: PayDeps, payout: Payout, now: number): Promise<'
       return 'breach';
     }
   }
-  return isOver ? 'over' : 'open';
+  if (missing.length === 0) return 'over';
+  if (!canBeProvenDead(payout, rules)) return 'never';
+  if (!missing.every(Boolean)) return 'open';
+  return payout.notFoundAt !== null && rules.now - payout.notFoundAt >= rules.notFoundGapMs ? 'over' : 'first';
 }
 
-/** The payout's end is the last one of all its quotes; without one a day has to do. */
-function isBesideOver(deps: PayDeps, payout: Payout, { date, now }: { date: number; now: number }): boolean {
-  const armedAt = payout.armedAt ?? payout.history.at(-1)?.at ?? now;
-  if (payout.quoteExpiresAt === null) return now - armedAt > LOOK_DAILY_MS;
-  const quoteGraceMs = deps.rules.quoteGraceMs + deps.service.clockDifferenceMs();
-  return isQuoteOver({ ...payout, armedAt }, { date, now, quoteGraceMs });
+/** The payout's end is the last one of all its quotes. Other credentials than they were armed under need not be shown a payment. */
+function isBesideOver(payout: Payout, date: number, rules: DeathRules): boolean {
+  const armedAt = payout.armedAt ?? payout.history.at(-1)?.at ?? rules.now;
+  return payout.credentials === rules.credentials && isQuoteOver({ ...payout, armedAt }, { ...rules, date });
 }
 
 async function isOfAnother({ payouts }: PayDeps, payout: Payout, { paymentId }: PaymentReply): Promise<boolean> {

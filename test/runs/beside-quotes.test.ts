@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import { intentFiles, readIntentFile } from '../../src/ledger/intents/intent-log.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
+import { lookUpPayout } from '../../src/pay/look-up/look-up.ts';
 import { trackPayout } from '../../src/pay/track.ts';
 import { lookUpDeadQuotes } from '../../src/runs/after/finish.ts';
 import { indicationsOf } from '../../src/runs/decide/choices.ts';
@@ -86,6 +87,21 @@ async function settleAsPaid(paymentId: string): Promise<string[]> {
   return said;
 }
 
+/** So many days later, under the same credentials, while the service shows what it must know. */
+async function onDay(days: number, more: Partial<PayDeps> = {}): Promise<PayDeps> {
+  const read: PayDeps['payouts']['read'] = async (place) => {
+    const reading = await deps.payouts.read(place);
+    return { ...reading, now: reading.now + days * 86_400_000 };
+  };
+  return {
+    ...deps,
+    payouts: { ...deps.payouts, read },
+    canary: { sings: async () => 'payment' },
+    service: { ...deps.service, fingerprint: (await payout()).credentials ?? '' },
+    ...more,
+  };
+}
+
 test.each([
   ['as we asked for it', {}],
   ['with a reference in a form of the service', { originator: { internalId: 'INV2' } }],
@@ -117,20 +133,57 @@ test('a "not found" under another client id does not end a payout whose other qu
   await heldBeside();
   answer({ [OWN]: payment(OWN, 'FAILED') });
   await settleAsPaid(OWN);
-  const tomorrow = async (place: { runId: string; line: number }) => {
-    const reading = await deps.payouts.read(place);
-    return { ...reading, now: reading.now + 86_400_000 };
-  };
-  const later = {
-    ...deps,
-    payouts: { ...deps.payouts, read: tomorrow },
-    canary: { sings: async () => 'payment' as const },
-  };
-  await trackPayout(later, { runId, line: 2 }, NOW);
+  await trackPayout(await onDay(1, { service: deps.service }), { runId, line: 2 }, NOW);
   expect((await payout()).state).toBe('accepted');
-  const same = { ...deps.service, fingerprint: (await payout()).credentials ?? '' };
-  await trackPayout({ ...later, service: same }, { runId, line: 2 }, NOW);
+  await trackPayout(await onDay(1), { runId, line: 2 }, NOW);
+  await trackPayout(await onDay(2), { runId, line: 2 }, NOW);
   expect((await payout()).state).toBe('failed');
+});
+
+test('one "not found" of another quote does not end a payout, nor do two without the gap between them', async () => {
+  await heldBeside();
+  answer({ [OWN]: payment(OWN, 'FAILED') });
+  await settleAsPaid(OWN);
+  const later = await onDay(1);
+  for (let times = 0; times < 3; times++) await trackPayout(later, { runId, line: 2 }, NOW);
+  expect((await payout()).state).toBe('accepted');
+});
+
+test.each([
+  ['a capability is not verified', async () => await onDay(1, { rules: { ...deps.rules, capabilities: new Set() } })],
+  [
+    'the service said yes to the first one',
+    async () => {
+      const { payouts } = app.ledger;
+      await payouts.move({ runId, line: 2, actor: 'w', reason: '', values: { seen2xx: true } });
+      return await onDay(1);
+    },
+  ],
+])('where %s, a payment that fails beside another quote is held for people', async (_why, givenThat) => {
+  await heldBeside();
+  answer({ [OWN]: payment(OWN, 'FAILED') });
+  await settleAsPaid(OWN);
+  const later = await givenThat();
+  await trackPayout(later, { runId, line: 2 }, NOW);
+  const held = {
+    state: 'held',
+    reasonCode: 'E_NOT_PROVABLE',
+    reason: `the payment ${OWN} is FAILED, and nothing can prove that no other quote of it was paid`,
+  };
+  expect(await payout()).toMatchObject(held);
+  // Nor is it followed again because its payment is still there.
+  await lookUpPayout(later, { runId, line: 2 });
+  expect(await payout()).toMatchObject(held);
+});
+
+test('a payment that comes back while another quote may be paid is shown as returned', async () => {
+  await heldBeside();
+  answer({ [OWN]: payment(OWN, 'COMPLETED') });
+  await settleAsPaid(OWN);
+  await movePayout(app.ledger, { runId, line: 2 }, 'completed');
+  answer({ [OWN]: payment(OWN, 'RETURNED') });
+  await trackPayout(deps, { runId, line: 2 }, NOW);
+  expect(await payout()).toMatchObject({ state: 'completed', paymentState: 'RETURNED' });
 });
 
 test('a payment that fails beside another one that failed ends its payout', async () => {

@@ -2,13 +2,22 @@ import type { MoveResult, PayoutReading } from '../../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { PayoutPlace } from '../../payout.ts';
 import { type Payout, payoutId } from '../../payout.ts';
+import type { PaymentReply } from '../../service/replies.ts';
 import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
 import { acceptPayment, exchangeOf, holdBreach, logFields, markUnknown, placeOf } from '../facts.ts';
 import { isArmedFor, isLeftArmed } from '../next-step.ts';
+import { hasFailed } from '../track.ts';
 import { NO_CANARY } from './canary.ts';
 import { type LookUpReading, readLookUpAnswer } from './look-up-answer.ts';
-import { canBeProvenDead, type DeathRules, isQuoteOver, judgeNotFound, triedEnough } from './proof-of-death.ts';
+import {
+  canBeProvenDead,
+  type DeathRules,
+  deathRules,
+  isQuoteOver,
+  judgeNotFound,
+  triedEnough,
+} from './proof-of-death.ts';
 
 /**
  * Looks up the payment of a payout whose request may have been sent, and moves the payout as far as the answer proves
@@ -42,8 +51,8 @@ async function lookUpQuote(
   deps.log.debug('a payment was looked up', { ...logFields(payout), class: found.kind });
   switch (found.kind) {
     case 'found':
-      // A breach is not over because one of its payments is there: people settle it.
-      if (payout.state === 'held' && payout.reasonCode === 'E_BREACH')
+      // It is not over because one of its payments is there: people settle it.
+      if (payout.state === 'held' && (payout.reasonCode === 'E_BREACH' || isHeldBeside(payout, found.payment)))
         await note(deps, payout, { dueMs: LOOK_DAILY_MS });
       else await acceptPayment(deps, payout, { quoteId: at.quoteId, payment: found.payment, exchange });
       return;
@@ -59,6 +68,11 @@ async function lookUpQuote(
       if (payout.state === 'unknown') await lookAgain(deps, payout, { ...at, reason: whyNothing(found) });
       else await note(deps, payout, { dueMs: LOOK_DAILY_MS });
   }
+}
+
+/** Its payment failed, and nothing can prove that another quote of it was not paid (track.ts). */
+function isHeldBeside({ reasonCode, paymentState }: Payout, payment: PaymentReply): boolean {
+  return reasonCode === 'E_NOT_PROVABLE' && hasFailed({ paymentState }) && hasFailed(payment);
 }
 
 function whyNothing(found: Extract<LookUpReading, { kind: 'nothing' | 'other-reference' }>): string {
@@ -131,13 +145,6 @@ async function confirmRejection(
     (await deps.canary.sings()) &&
     (await note(deps, payout, { values: { rejectionConfirmed: true } })) !== 'season';
   if (!isConfirmed) await note(deps, payout, { dueMs: nextLookUpMs(payout, rules), ...countLookUp(payout) });
-}
-
-function deathRules(deps: PayDeps, reading: PayoutReading): DeathRules {
-  const { notFoundGapMs } = deps.rules;
-  const quoteGraceMs = deps.rules.quoteGraceMs + deps.service.clockDifferenceMs();
-  const capabilities = new Set([...deps.rules.capabilities].filter((name) => !reading.disproved.includes(name)));
-  return { quoteGraceMs, notFoundGapMs, capabilities, credentials: deps.service.fingerprint, now: reading.now };
 }
 
 /** The quote is proven dead: the payout is ready for a new one, unless it was tried often or long enough. */

@@ -1,5 +1,7 @@
 import { CAPABILITIES } from '../../config/config.ts';
+import type { PayoutReading } from '../../ledger/payouts/acts.ts';
 import { PAYOUT_TRIED_MS_MAX, type Payout, QUOTES_PER_PAYOUT_MAX } from '../../payout.ts';
+import type { PayDeps } from '../deps.ts';
 
 /** What a proof of death rests on, beside the payout itself. */
 export interface DeathRules {
@@ -12,6 +14,17 @@ export interface DeathRules {
   readonly credentials: string;
   /** Redis's time in milliseconds since 1970. */
   readonly now: number;
+}
+
+/** What a proof of death rests on, at the moment of a reading. */
+export function deathRules(
+  deps: Pick<PayDeps, 'rules' | 'service'>,
+  reading: Pick<PayoutReading, 'now' | 'disproved'>,
+): DeathRules {
+  const { notFoundGapMs } = deps.rules;
+  const quoteGraceMs = deps.rules.quoteGraceMs + deps.service.clockDifferenceMs();
+  const capabilities = new Set([...deps.rules.capabilities].filter((name) => !reading.disproved.includes(name)));
+  return { quoteGraceMs, notFoundGapMs, capabilities, credentials: deps.service.fingerprint, now: reading.now };
 }
 
 /**
