@@ -223,6 +223,9 @@ export function spentKey(prefix: string, day: number): string {
   return `${prefix}:spent:${day}`;
 }
 
+/** Of how many ms the likely duplicates stand in one bucket, however far back they are looked for. */
+export const LIKELY_PERIOD_MS = 7 * 86_400_000;
+
 /** Of a beneficiary's identity id, as scripts make it: the first 16 digits of its SHA-1. */
 export const BENEFICIARY_HASH_CHARACTERS = 16;
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { intentFiles, readIntentFile } from '../../src/ledger/intents/intent-log.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { lookUpPayout } from '../../src/pay/look-up/look-up.ts';
@@ -9,6 +10,7 @@ import { indicationsOf } from '../../src/runs/decide/choices.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { readBack } from '../../src/runs/read-back.ts';
 import { readRun } from '../../src/runs/read-run.ts';
+import { copyLedger } from '../ledger/test-ledger.ts';
 import { givingTokens, testSettings } from '../service/test-service.ts';
 import { type AnsweringServer, type ReplyOptions, startAnsweringServer } from '../support/answering-server.ts';
 import { useTestRedis } from '../support/redis.ts';
@@ -212,6 +214,21 @@ test('the right settlement by a payment beside stands at the end of the run, als
   }
   // Another host that compares this line first takes it for no proof either.
   expect(lines).toContainEqual(expect.objectContaining({ quoteId: OWN, paymentId: BESIDE, isNamed: true }));
+});
+
+test('a settlement by another payment that Redis forgot leaves the own quote beside it when logs tell of it', async () => {
+  const putBack = await copyLedger(server.redis, app.config.prefix);
+  answer({ [BESIDE]: payment(BESIDE, 'PROCESSING') });
+  await settleAsPaid(BESIDE);
+  await putBack();
+  const { server: now } = await app.ledger.state.season();
+  const said = { y: OWN, p: BESIDE, n: true, h: hashReference(rowAt(2).reference) };
+  await app.ledger.state.compare({ dataDirId: '', server: now, last: false, json: JSON.stringify([said]), peers: [] });
+  await lookUpPayout(deps, { runId, line: 2 });
+  expect(await payout()).toMatchObject({ state: 'accepted', paymentId: BESIDE });
+  answer({ [OWN]: payment(OWN, 'COMPLETED'), [BESIDE]: payment(BESIDE, 'FAILED') });
+  await trackPayout(deps, { runId, line: 2 }, NOW);
+  expect(await payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
 });
 
 test('the own quote of a payout that another payment settled is asked for at the end of the run and whenever payments are read back', async () => {

@@ -32,6 +32,23 @@ test('whoever hands in cannot switch off alone that likely duplicates are held',
   expect(takesTwo(desk.app.safety, hasty.safety)).toBe(true);
 });
 
+test('whoever looks further back than was agreed finds likely duplicates too', async () => {
+  const { ledger } = desk.app;
+  await desk.submit(fileOf(1), { name: 'first.csv' });
+  const long = await desk.openHost('long', { PAYRUN_DUPLICATES_WITHIN: '8d' });
+  const { id } = await desk.submit(fileOf(1).replace('S-0', 'S-9'), { deps: long, name: 'second.csv' });
+  expect(await payoutAt(ledger, { runId: id, line: 2 })).toMatchObject({ state: 'held', reasonCode: 'E_DUP_LIKELY' });
+});
+
+test('likely duplicates are not forgotten when two people adopt another time', async () => {
+  const { ledger } = desk.app;
+  await desk.submit(fileOf(1), { name: 'first.csv' });
+  const long = await desk.openHost('long', { PAYRUN_DUPLICATES_WITHIN: '14d' });
+  await ledger.state.swapSafety(desk.app.safety, long.safety);
+  const { id } = await desk.submit(fileOf(1).replace('S-0', 'S-9'), { deps: long, name: 'second.csv' });
+  expect(await payoutAt(ledger, { runId: id, line: 2 })).toMatchObject({ state: 'held', reasonCode: 'E_DUP_LIKELY' });
+});
+
 test('a process that began before two people adopted a longer memory hands in by the longer one', async () => {
   const { ledger } = desk.app;
   const { id: first } = await desk.submit(FILE);

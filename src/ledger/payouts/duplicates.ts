@@ -37,7 +37,7 @@ export interface RowFacts {
   /** The period in which a like payout would stand, and what stands in it. */
   readonly period: string;
   readonly samePeriodId: string;
-  /** The like payout of this period, or of the one before. */
+  /** The like payout of this period, or where that came to nothing the last one before. */
   readonly twin: Earlier | undefined;
   readonly isBlocked: boolean;
   readonly wasPaid: boolean;
@@ -98,7 +98,7 @@ export function openClaimFacts(
     const [at, isOpen, state, doubted, purged, recorded, all, found] = reply;
     const texts = listOf(found).map(textsOf);
     const earlier = await readEarlier(
-      new Set(texts.flatMap(([, , , same, before, , , , whose]) => [...idsIn(whose), same || before]).filter(isId)),
+      new Set(texts.flatMap(([, , , same, before, , , , whose]) => [...idsIn(whose), same, before]).filter(isId)),
     );
     return {
       at: integerOf(at),
@@ -120,7 +120,7 @@ export function openClaimFacts(
             holders: idsIn(whose).flatMap((id) => earlier.get(id) ?? []),
             period,
             samePeriodId: same,
-            twin: earlier.get(same || before),
+            twin: lastStanding(earlier.get(same), earlier.get(before)),
             isBlocked: blocked === '1',
             wasPaid: paid === '1',
             wasGivenUp: gaveUp === '1',
@@ -129,6 +129,10 @@ export function openClaimFacts(
       ),
     };
   };
+}
+
+function lastStanding(same: Earlier | undefined, before: Earlier | undefined): Earlier | undefined {
+  return same === undefined || cameToNothing(same.record) ? (before ?? same) : same;
 }
 
 function timeOf(text: string | null): number | undefined {

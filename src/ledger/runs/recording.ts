@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Money } from '../../money.ts';
 import { outcomeOf, payoutId } from '../../payout.ts';
-import type { LedgerKeys } from '../keys.ts';
+import { type LedgerKeys, LIKELY_PERIOD_MS } from '../keys.ts';
 import { openCommit } from '../payouts/commit.ts';
 import type { Change, Operation } from '../payouts/decide-move.ts';
 import {
@@ -161,7 +161,8 @@ function judgeTwin(
   const mine = claimed.twins.get(hash);
   const twin = twinAgainst(mine ?? known.twin, withinMs, rules);
   const check: Operation = ['likelyis', known.period, hash, mine?.id ?? known.samePeriodId];
-  return { twin, operations: twin === undefined ? [check, ['likely', known.period, hash, 2 * withinMs]] : [check] };
+  const keptMs = 2 * Math.max(withinMs, LIKELY_PERIOD_MS);
+  return { twin, operations: twin === undefined ? [check, ['likely', known.period, hash, keptMs]] : [check] };
 }
 
 interface RowVerdict {

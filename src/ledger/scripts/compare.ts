@@ -151,8 +151,9 @@ local function isFormerQuote(p, id)
   return false
 end
 
--- What the service answered. A quote to which it said yes is never proven dead.
-local function noteYes(p, quote, payment)
+-- What the service answered. A quote to which it said yes is never proven dead. A payment that people named leaves the quote
+-- beside it.
+local function noteYes(p, quote, payment, isNamed)
   set(p, 'z2', 1)
   if payment == '' then return end
   local credentials = get(p, 'cf')
@@ -163,6 +164,7 @@ local function noteYes(p, quote, payment)
   if payment == quote then return end
   set(p, 'pid', payment)
   redis.call('HSETNX', quotesKey(payment), payment, p.run .. '-' .. p.line)
+  if isNamed and not isFormerQuote(p, quote) then noteQuote(p, quote) end
 end
 
 local function restore(e)
@@ -219,7 +221,7 @@ local function restore(e)
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
   if wasMissing then redis.call('HSET', YES, 'late ' .. e.q, ARGV[1]) end
   local said = redis.call('HGET', YES, e.q)
-  if said then noteYes(p, e.q, said) end
+  if said then noteYes(p, e.q, string.match(said, '^%S*'), string.find(said, ' named$')) end
   claimReference(e, p)
   reopen(e.r)
   if e.m then countFor(p, e.m) end
@@ -247,7 +249,7 @@ local function holdLeftBehind(p, e)
   if hadBreach(p) or (get(p, 'pid') or get(p, 'q')) == e.p or (p.state == 'cancelled' and get(p, 'rc') == 'E_NOT_PAID') then return end
   if not get(p, 'q') then
     set(p, 'q', e.y)
-    noteYes(p, e.y, e.p)
+    noteYes(p, e.y, e.p, e.n)
   end
   if e.h and hasGivenReferenceFree(p) then claimReference(e, p) end
   enter(p, 'held', 'breach', at)
@@ -267,14 +269,14 @@ local function restoreAnswer(e)
   local isOfOther = p and redis.call('HGET', quotesKey(e.p), e.p) == owner and (get(p, 'pid') ~= e.p or isFormerQuote(p, e.p))
   if e.p ~= '' and e.p ~= e.y and not isOfOther and not e.n then disprove('payment-id-is-quote-id', 'quote ' .. e.y) end
   if not p or get(p, 'q') ~= e.y then
-    redis.call('HSET', YES, e.y, e.p)
+    redis.call('HSET', YES, e.y, e.p .. (e.n and ' named' or ''))
     return p and holdLeftBehind(p, e)
   end
   local isRejected = p.state == 'rejected' and not get(p, 'z2')
   if not isInDoubt(p.state) and not isRejected then return end
   -- A later attempt with the same quote is compared after it, perhaps by another directory.
-  redis.call('HSET', YES, e.y, e.p)
-  noteYes(p, e.y, e.p)
+  redis.call('HSET', YES, e.y, e.p .. (e.n and ' named' or ''))
+  noteYes(p, e.y, e.p, e.n)
   if isRejected then
     if e.h and hasGivenReferenceFree(p) then claimReference(e, p) end
     enter(p, 'held', 'breach', at)

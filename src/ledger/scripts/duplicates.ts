@@ -1,4 +1,4 @@
-import { BENEFICIARY_HASH_CHARACTERS } from '../keys.ts';
+import { BENEFICIARY_HASH_CHARACTERS, LIKELY_PERIOD_MS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
 
 /**
@@ -9,7 +9,7 @@ import { LUA_PRELUDE } from './prelude.ts';
  *         common with it, ms within which it is one, beneficiary; each may be ''
  * Returns [time, 1 in an open season | 0, state of the run, whether it is doubted, purged, recorded to its last line, and has all of its
  *         rows ('1' or ''), rows]: of each row [record, payouts that have the reference, with blanks between them, period, payout
- *         that is like it in this period, and in the one before, '1' for a blocked beneficiary, for one to whom something was paid, for a row
+ *         that is like it in this period, and the last one before it, '1' for a blocked beneficiary, for one to whom something was paid, for a row
  *         that was given up, payouts that have the reference or had it before people allowed another one]; '' for none.
  */
 export const READ_CLAIMS = `${LUA_PRELUDE}
@@ -42,10 +42,12 @@ for i = 2, #ARGV, 5 do
   local holders = reference ~= '' and redis.call('HMGET', referencesKey(reference), reference, reference .. '+') or {}
   local period, same, before = '', false, false
   if likely ~= '' then
-    period = math.floor(at / tonumber(ms))
-    same = redis.call('HGET', likelyKey(period, likely), likely)
-    before = redis.call('HGET', likelyKey(period - 1, likely), likely)
-    period = text(period)
+    local now = math.floor(at / ${LIKELY_PERIOD_MS})
+    same = redis.call('HGET', likelyKey(now, likely), likely)
+    for back = 1, math.ceil(tonumber(ms) / ${LIKELY_PERIOD_MS}) do
+      before = before or redis.call('HGET', likelyKey(now - back, likely), likely)
+    end
+    period = text(now)
   end
   rows[#rows + 1] = {
     run ~= '' and redis.call('HGET', rowsKey(run, math.floor(tonumber(line) / 100)), line) or '', holders[1] or '', period,
