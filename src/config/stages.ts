@@ -16,6 +16,12 @@ export const stageSizes = z
   .transform((text) => text.replaceAll(/\s/g, '').toLowerCase())
   .refine(areSizes, `must be such as 10,100,rest or 1%,rest: at most ${STAGES_MAX} stages, the last one "rest"`);
 
+/** Which stage a person saw, counted from 1. */
+export const stageNumber = z
+  .string()
+  .regex(/^(?:[1-9]|10)$/, `must be a number from 1 to ${STAGES_MAX}`)
+  .transform((text) => Number.parseInt(text, 10));
+
 function areSizes(text: string): boolean {
   const sizes = text.split(',');
   const last = sizes.pop();

@@ -60,7 +60,7 @@ export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPa
       actor: deps.owner,
       reason: payment.paymentState ?? '',
       exchange,
-      values: { ...paymentValues(payment, { row: payout.row, quoteId }), ...NO_REASON, notFoundAt: null },
+      values: { ...paymentValues(payment, { ...payout, quoteId }), ...NO_REASON, notFoundAt: null },
     });
     if (answer.result === 'changed') return 'changed';
     const evidence = breachOf(answer, { quoteId, paymentId: payment.paymentId });
@@ -148,12 +148,17 @@ async function disproveOtherId(
 }
 
 /** What a payment shows; what it does not show stays as the quote had it. */
-export function paymentValues(payment: PaymentReply, { row, quoteId }: Pick<Payout, 'row' | 'quoteId'>): PayoutValues {
+export function paymentValues(
+  payment: PaymentReply,
+  { row, quoteId, paymentId }: Pick<Payout, 'row' | 'quoteId' | 'paymentId'>,
+): PayoutValues {
   const source = readShown(payment.sourceAmount, row.sourceCurrency);
   const destination = readShown(payment.destinationAmount, row.destinationCurrency);
   const fees = payment.fees.length === 0 ? undefined : sumFees(payment.fees);
   return {
-    ...(payment.paymentId === quoteId ? {} : { paymentId: payment.paymentId }),
+    ...(payment.paymentId !== quoteId ? { paymentId: payment.paymentId } : {}),
+    // Another payment had settled it.
+    ...(payment.paymentId === quoteId && paymentId !== null && paymentId !== quoteId ? { paymentId: null } : {}),
     ...(payment.paymentState === null ? {} : { paymentState: payment.paymentState }),
     ...(source ? { sourceAmount: source } : {}),
     ...(destination ? { destinationAmount: destination } : {}),

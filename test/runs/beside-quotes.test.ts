@@ -74,11 +74,11 @@ async function heldBeside(): Promise<void> {
   await server.redis.hset(`${app.config.prefix}:quotes:${BESIDE.slice(0, 4)}`, BESIDE, `${runId}-2`);
 }
 
-/** What two people are told who settle it as paid, each of whom read what speaks against it. */
-async function settleAsPaid(paymentId: string): Promise<string[]> {
+/** What two people are shown who settle it, each of whom read what speaks against it. */
+async function settle(decision: 'paid' | 'not-paid', paymentId: string): Promise<string[]> {
   const said: string[] = [];
   for (const by of ['anna', 'bob']) {
-    const asked = { decision: 'paid', paymentId, by, reason: 'the console', caveats: 'read' } as const;
+    const asked = { decision, paymentId, by, reason: 'the console', caveats: 'read' } as const;
     const all = { ...app, openPay: async () => deps, wake: async () => {}, ensureSeason: async () => [] };
     const told = await decidePayout(all, await payout(), asked).catch((error: unknown) => ({
       result: String(error),
@@ -88,6 +88,8 @@ async function settleAsPaid(paymentId: string): Promise<string[]> {
   }
   return said;
 }
+
+const settleAsPaid = (paymentId: string): Promise<string[]> => settle('paid', paymentId);
 
 /** So many days later, under the same credentials, while the service shows what it must know. */
 async function onDay(days: number, more: Partial<PayDeps> = {}): Promise<PayDeps> {
@@ -229,6 +231,27 @@ test('a settlement by another payment that Redis forgot leaves the own quote bes
   answer({ [OWN]: payment(OWN, 'COMPLETED'), [BESIDE]: payment(BESIDE, 'FAILED') });
   await trackPayout(deps, { runId, line: 2 }, NOW);
   expect(await payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+});
+
+test('a payout that a failed payment had settled is settled by its own quote, once and for all', async () => {
+  answer({ [BESIDE]: payment(BESIDE, 'PROCESSING') });
+  await settleAsPaid(BESIDE);
+  answer({ [OWN]: payment(OWN, 'COMPLETED'), [BESIDE]: payment(BESIDE, 'FAILED') });
+  await trackPayout(deps, { runId, line: 2 }, NOW);
+  expect(await payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+  expect((await settleAsPaid(OWN))[1]).toMatch(/^done/);
+  expect(await payout()).toMatchObject({ state: 'accepted', paymentId: OWN });
+  await trackPayout(deps, { runId, line: 2 }, NOW);
+  expect(await payout()).toMatchObject({ state: 'completed', paymentId: OWN });
+});
+
+test('a payout that another payment had settled is not settled as not paid while its own quote is paid', async () => {
+  answer({ [BESIDE]: payment(BESIDE, 'PROCESSING') });
+  await settleAsPaid(BESIDE);
+  answer({ [OWN]: payment(OWN, 'COMPLETED'), [BESIDE]: payment(BESIDE, 'FAILED') });
+  await trackPayout(deps, { runId, line: 2 }, NOW);
+  expect((await settle('not-paid', ''))[0]).toContain('it was paid');
+  expect((await payout()).state).toBe('held');
 });
 
 test('the own quote of a payout that another payment settled is asked for at the end of the run and whenever payments are read back', async () => {

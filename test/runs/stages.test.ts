@@ -175,8 +175,21 @@ describe('a run with stages', () => {
       return await app.ledger.runs.move(runId, asked);
     };
     const late = { ...app, ledger: { ...app.ledger, runs: { ...app.ledger.runs, move } } };
-    await expect(resumeRun(late, id, BY)).rejects.toThrow('it cannot be resumed');
+    await expect(resumeRun(late, id, BY)).rejects.toThrow('Its stage 2 of 3 is over now');
     expect(await read(id)).toMatchObject({ state: 'paused', stages: { at: 1, isOver: true } });
+  });
+
+  test('is not released further by whoever saw an earlier stage', async () => {
+    const { id } = await submit();
+    await pay(id, [2, 3]);
+    await sweep(id);
+    await resumeRun(app, id, { ...BY, stage: 1 });
+    await expect(resumeRun(app, id, { ...BY, stage: 1 })).rejects.toThrow('Its stage 2 of 3 is being paid now');
+    await pay(id, [4, 5, 6]);
+    await sweep(id);
+    await expect(resumeRun(app, id, { ...BY, stage: 1 })).rejects.toThrow('Its stage 2 of 3 is over now');
+    expect(await read(id)).toMatchObject({ state: 'paused', stages: { at: 1, isOver: true } });
+    expect((await resumeRun(app, id, { ...BY, stage: 2 })).stages).toMatchObject({ at: 2 });
   });
 
   test('has a payout of an earlier stage paid that people let go later', async () => {

@@ -1,4 +1,5 @@
 import type { App } from '../../app.ts';
+import { stageNumber } from '../../config/stages.ts';
 import type { Run } from '../../payout.ts';
 import { type Control, cancelPayout, cancelRun, pauseRun, resumeRun } from '../../runs/decide/control.ts';
 import { readRun } from '../../runs/read-run.ts';
@@ -33,10 +34,19 @@ export const resumeCommand = ledgerCommand(
     tellsPlace: false,
     purpose: 'resume',
     takes: { '<run>': 'the run' },
-    options: { as: by, json, reason: ['<text>', 'why, for the history of the run', reasonText, 'resumed'] },
-    examples: ['payrun resume 20260131-k3f9xq --as anna'],
+    options: {
+      as: by,
+      json,
+      reason: ['<text>', 'why, for the history of the run', reasonText, 'resumed'],
+      stage: [
+        '<n>',
+        'the stage that is over, as you saw it: refused when it is another one by now',
+        stageNumber.optional(),
+      ],
+    },
+    examples: ['payrun resume 20260131-k3f9xq --as anna', 'payrun resume 20260131-k3f9xq --stage 1'],
   },
-  (app, given) => steer(app, given, resumeRun),
+  (app, { stage, ...given }) => steer(app, given, (to, run, control) => resumeRun(to, run, { ...control, stage })),
 );
 
 /** `payrun cancel`: gives up a run, or one payout of it that was never sent. */

@@ -128,7 +128,7 @@ export function setValues(values: Map<string, string>, given: PayoutValues | und
 
 function claims(move: PayoutMove): Operation[] {
   const paymentId = move.values?.paymentId;
-  return paymentId === undefined ? [] : [['payment', paymentId]];
+  return paymentId === undefined || paymentId === null ? [] : [['payment', paymentId]];
 }
 
 /** Whether its run lets it be moved is judged before what people saw. */

@@ -14,8 +14,8 @@ export interface PayoutValues {
   readonly lookUps?: number;
   /** Quotes that failed in a row. */
   readonly quoteFailures?: number | null;
-  /** Only where it is not the quote's id. */
-  readonly paymentId?: string;
+  /** Only where it is not the quote's id; null when it is that again. */
+  readonly paymentId?: string | null;
   readonly paymentState?: string;
   readonly sourceAmount?: Money;
   readonly destinationAmount?: Money;

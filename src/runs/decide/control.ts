@@ -21,13 +21,18 @@ export interface Control {
   readonly reason: string;
 }
 
+export interface Resumption extends Control {
+  /** The stage, counted from 1, that is over as whoever resumes the run saw it; left out: the one that is over now. */
+  readonly stage?: number | undefined;
+}
+
 /** Stops a run from arming anything more, until it is resumed. What was sent is still looked up. */
 export async function pauseRun(deps: ControlDeps, runId: string, control: Control): Promise<Run> {
   return await moveRun(deps, runId, { to: 'paused', ...control });
 }
 
-/** Lets a paused run go on. Refused while everything is halted. */
-export async function resumeRun(deps: ControlDeps, runId: string, control: Control): Promise<Run> {
+/** Lets a paused run go on. Refused while everything is halted, and where another stage is over than the one that was seen. */
+export async function resumeRun(deps: ControlDeps, runId: string, control: Resumption): Promise<Run> {
   const run = await moveRun(deps, runId, { to: 'paying', ...control });
   await deps.wake(runId);
   return run;
@@ -53,12 +58,13 @@ export async function sendBackRun(deps: ControlDeps, runId: string, control: Con
 async function moveRun(
   deps: ControlDeps,
   runId: string,
-  move: Control & { to: 'paused' | 'paying' | 'cancelled'; from?: 'awaiting-approval' },
+  { stage: seen, ...move }: Resumption & { to: 'paused' | 'paying' | 'cancelled'; from?: 'awaiting-approval' },
 ): Promise<Run> {
   const before = await readRun(deps, runId);
   if (move.to === 'paying' && before.state !== 'paused' && before.state !== 'paying') {
     throw refuseMove(runId, before.state, move.to);
   }
+  if (seen !== undefined && before.stages !== null && seen !== before.stages.at + 1) throw refuseStage(before);
   const { runs, audit } = deps.ledger;
   const { actor, reason } = move;
   const entry = { actor, action: `run.${WORDS[move.to]}`, target: runId, details: { reason } };
@@ -68,6 +74,8 @@ async function moveRun(
   if (result === 'halted') {
     throw new Refusal('Everything is halted.', withSteps`Two people release the halt first: ${{ to: 'release' }}.`);
   }
+  if (result === 'forbidden' && stage !== undefined && state === 'paused')
+    throw refuseStage(await readRun(deps, runId));
   if (result !== 'moved' && result !== 'there') throw refuseMove(runId, state, move.to);
   if (result === 'moved') await audit.appendWaiting();
   else await audit.append(entry);
@@ -75,6 +83,17 @@ async function moveRun(
 }
 
 const WORDS = { paused: 'paused', paying: 'resumed', cancelled: 'cancelled' } as const;
+
+function refuseStage({ id, stages }: Run): Refusal {
+  const at =
+    stages === null
+      ? ''
+      : ` Its stage ${stages.at + 1} of ${stages.ends.length} ${stages.isOver ? 'is over' : 'is being paid'} now.`;
+  return new Refusal(
+    `Somebody released another stage of run ${id} meanwhile.${at}`,
+    withSteps`Look at it, then decide again: ${{ to: 'see-run', run: id }}.`,
+  );
+}
 
 function refuseMove(runId: string, from: string, to: keyof typeof WORDS): Refusal {
   return new Refusal(

@@ -100,8 +100,7 @@ async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly
   const caveats = caveatsOf(pay, payout, isOwnId);
   const quoteGraceMs = pay.rules.quoteGraceMs + pay.service.clockDifferenceMs();
   let date = now;
-  for (const quoteId of quotes) {
-    const paymentId = paymentOf(payout, quoteId, isOwnId);
+  for (const { quoteId, paymentId } of askedOf(payout, quotes, isOwnId)) {
     const answer = await readPayment(pay, paymentId);
     const exchange = exchangeOf(answer);
     const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
@@ -129,7 +128,7 @@ async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly
         if (!(await pay.canary.sings(paymentId))) throw refuseSilence(payout, NO_CANARY);
         // Whichever clock is behind decides: a wrong one may only make people wait.
         date = Math.min(date, reading.date ?? date);
-        words.push(foundNothing(quoteId, reading.date));
+        if (paymentId === quoteId) words.push(foundNothing(quoteId, reading.date));
     }
   }
   return { date, quoteGraceMs, words, caveats };
@@ -140,9 +139,18 @@ function hasOwnId({ rules }: PayDeps, disproved: readonly string[]): boolean {
   return rules.capabilities.has(OWN_ID) && !disproved.includes(OWN_ID);
 }
 
-/** The id under which the payment of one of its quotes would be found. */
-function paymentOf({ quoteId: present, paymentId }: Payout, quoteId: string, isOwnId: boolean): string {
-  return quoteId === present && paymentId !== null && !isOwnId ? paymentId : quoteId;
+interface AskedPayment {
+  readonly quoteId: string;
+  readonly paymentId: string;
+}
+
+/** The ids under which payments of its quotes would be found. */
+function askedOf(payout: Payout, quotes: readonly string[], isOwnId: boolean): AskedPayment[] {
+  const { quoteId: present, paymentId } = payout;
+  const other = isOwnId || paymentId === null || paymentId === present ? [] : [paymentId];
+  return quotes.flatMap((quoteId) =>
+    [...(quoteId === present ? other : []), quoteId].map((asked) => ({ quoteId, paymentId: asked })),
+  );
 }
 
 /** Why a payment may exist that a look-up does not find. */
@@ -261,9 +269,8 @@ async function besideNamed(
   const words: string[] = [];
   const caveats: string[] = [];
   const isOwnId = hasOwnId(pay, (await pay.payouts.read(payout)).disproved);
-  for (const quoteId of quotes) {
-    const paymentId = paymentOf(payout, quoteId, isOwnId);
-    if (paymentId === named.paymentId || quoteId === named.paymentId) continue;
+  for (const { quoteId, paymentId } of askedOf(payout, quotes, isOwnId)) {
+    if (paymentId === named.paymentId) continue;
     const reading = readLookUpAnswer(await readPayment(pay, paymentId), payout, { ...pay.rules, paymentId });
     if (reading.kind === 'nothing') throw refuseSilence(payout, reading.reason);
     if ((await wordsOfAnother({ ledger }, payout, reading)) !== undefined) continue;

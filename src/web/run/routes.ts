@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { endingOf } from '../../../jobs/cut-offs.ts';
 import { reasonText } from '../../access/words.ts';
+import { stageNumber } from '../../config/stages.ts';
 import { durationFrom } from '../../duration.ts';
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { isOver, type Run } from '../../payout.ts';
@@ -55,7 +56,7 @@ export function addRunPages(web: Web, deps: WebDeps): void {
   addLiveRoutes(web, deps, sources);
 }
 
-const controlForm = z.strictObject({ reason: reasonText });
+const controlForm = z.strictObject({ reason: reasonText, stage: stageNumber.optional() });
 
 const ACTS = [
   { path: 'pause', act: 'pause', change: pauseRun, page: '/runs/:run' },
@@ -69,8 +70,8 @@ function addControlRoutes(web: Web, deps: WebDeps): void {
   for (const { path, act, change, page } of ACTS) {
     web.post(`/runs/:run/${path}`, { config: { act, page }, schema: ofRun }, async (request, reply) => {
       const { id } = await findRun(deps, request.params.run);
-      const { reason } = readForm(controlForm, request.body);
-      await change(deps.app, id, { actor: actorOf(request), reason });
+      const { reason, stage } = readForm(controlForm, request.body);
+      await change(deps.app, id, { actor: actorOf(request), reason, stage });
       return await reply.redirect(`/runs/${id}`, 303);
     });
   }

@@ -22,7 +22,9 @@ export function RunActions({ run, who, retryRows }: ActionsProps) {
       <ApproveLink run={run} who={who} />
       <SettleLink run={run} isMain={run.state !== 'awaiting-approval' || !who.may('approve')} />
       <FileLinks run={run} retryRows={retryRows} />
-      {isPaused && who.may('resume') ? <ReasonForm id={id} act="resume" words={resumeWords(run)} /> : null}
+      {isPaused && who.may('resume') ? (
+        <ReasonForm id={id} act="resume" words={resumeWords(run)} stage={run.stages?.at} />
+      ) : null}
       {isWaiting && who.may('pause') ? <ReasonForm id={id} act="pause" words="Do not start by itself" /> : null}
       {state === 'paying' && who.may('pause') ? <ReasonForm id={id} act="pause" words="Pause" /> : null}
       <EndLinks run={run} who={who} />
@@ -76,9 +78,18 @@ function FileLinks({ run, retryRows }: Pick<ActionsProps, 'run' | 'retryRows'>) 
   );
 }
 
-function ReasonForm({ id, act, words }: { id: string; act: 'pause' | 'resume'; words: string }) {
+interface ReasonFormProps {
+  readonly id: string;
+  readonly act: 'pause' | 'resume';
+  readonly words: string;
+  /** The stage that the page shows, from 0. */
+  readonly stage?: number | undefined;
+}
+
+function ReasonForm({ id, act, words, stage }: ReasonFormProps) {
   return (
     <Form action={`/runs/${id}/${act}`} class="run-action">
+      {stage === undefined ? null : <input type="hidden" name="stage" value={stage + 1} />}
       <Field
         label={`Reason to ${act}`}
         name="reason"

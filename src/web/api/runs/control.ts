@@ -4,7 +4,7 @@ import { reasonText } from '../../../access/words.ts';
 import { durationFrom } from '../../../duration.ts';
 import type { Run } from '../../../payout.ts';
 import { approveRun } from '../../../runs/decide/approve.ts';
-import { type Control, cancelRun, pauseRun, resumeRun } from '../../../runs/decide/control.ts';
+import { cancelRun, pauseRun, type Resumption, resumeRun } from '../../../runs/decide/control.ts';
 import { documentOf } from '../../../runs/document.ts';
 import { actorOf } from '../../actor.ts';
 import { findRun } from '../../run/find-run.ts';
@@ -28,7 +28,7 @@ interface Step {
   readonly summary: string;
   /** What histories say when nobody says more. */
   readonly reason: string | null;
-  readonly run: (app: WebDeps['app'], runId: string, control: Control) => Promise<Run>;
+  readonly run: (app: WebDeps['app'], runId: string, control: Resumption) => Promise<Run>;
 }
 
 const STEPS: readonly Step[] = [
@@ -36,6 +36,13 @@ const STEPS: readonly Step[] = [
   { name: 'resume', act: 'resume', summary: 'Let a paused run go on', reason: 'resumed', run: resumeRun },
   { name: 'cancel', act: 'cancel', summary: 'Give up a run', reason: 'cancelled', run: cancelRun },
 ];
+
+const seenStage = z
+  .int()
+  .min(1)
+  .max(10)
+  .optional()
+  .describe('The stage, counted from 1, that is over as you saw it: refused when it is another one by now');
 
 /** What people and programs do to a run. */
 export function addControlOperations(api: Web, deps: WebDeps): void {
@@ -73,16 +80,17 @@ function addPurge(api: Web, deps: WebDeps): void {
 }
 
 function addStep(api: Web, deps: WebDeps, { name, act, summary, reason, run: take }: Step): void {
-  const body = z.strictObject({ reason: reason === null ? reasonText : reasonText.default(reason) });
+  const said = z.strictObject({ reason: reason === null ? reasonText : reasonText.default(reason) });
+  const body: z.ZodType<Omit<Resumption, 'actor'>> = name === 'resume' ? said.extend({ stage: seenStage }) : said;
   const schema = {
     summary,
     params: ofRun,
     body: reason === null ? body : body.nullish().transform((given) => given ?? { reason }),
     response: { 200: runDocument },
   };
-  api.post(`/runs/:run/${name}`, { config: { act }, schema }, async ({ params, body: { reason: why }, who }) => {
+  api.post(`/runs/:run/${name}`, { config: { act }, schema }, async ({ params, body: given, who }) => {
     const { id } = await findRun(deps, params.run);
-    const run = await take(deps.app, id, { actor: actorOf({ who }), reason: why });
+    const run = await take(deps.app, id, { actor: actorOf({ who }), ...given });
     return await documentOf(deps.app, run);
   });
 }
