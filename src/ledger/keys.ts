@@ -8,6 +8,7 @@ import { foldedName } from '../access/same-person.ts';
  *   adoption              hash     who proposes to make a ledger here for data directories whose Redis is gone
  *   dirs                  hash     each data directory that may arm -> the server for which its intent logs were compared
  *   dir-lease:<directory> string   the host on which the directory's id is used, for as long as it says so
+ *   dir-places            hash     each of them -> the host and the folder where it was seen last, for people
  *   peers                 hash     each of them -> those that it has noted on its disk, with blanks around them
  *   files, contents       hash     SHA-256 of a file, or of its rows in any order -> run id (for ever)
  *   submitted-as:<key>    string   the run that a hand-in under this key came to, for a month
@@ -85,6 +86,7 @@ export interface LedgerKeys {
   readonly head: string;
   readonly adoption: string;
   readonly dirs: string;
+  readonly dirPlaces: string;
   readonly knownAs: string;
   readonly stopsAhead: string;
   readonly runs: string;
@@ -136,6 +138,7 @@ export function ledgerKeys(prefix: string): LedgerKeys {
     head: `${prefix}:head`,
     adoption: `${prefix}:adoption`,
     dirs: `${prefix}:dirs`,
+    dirPlaces: `${prefix}:dir-places`,
     knownAs: `${prefix}:known-as`,
     stopsAhead: `${prefix}:stops-ahead`,
     runs: `${prefix}:runs`,

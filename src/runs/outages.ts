@@ -7,7 +7,7 @@ import type { NotedOutage } from '../ledger/outages.ts';
 import type { Run } from '../payout.ts';
 import type { Answering } from '../service/answering.ts';
 import { type Work, workOf, workWords } from './progress.ts';
-import { dirsText, waitedFor, waitedForRemedy, waitedForWords } from './waited-for.ts';
+import { dirsText, type WaitedDir, waitedFor, waitedForRemedy, waitedForWords } from './waited-for.ts';
 
 const LOOK_EVERY_MS = 1000;
 const WORK_EVERY_MS = 2000;
@@ -24,12 +24,12 @@ const SECOND_MS = 1000;
 export interface Outage extends Omit<NotedOutage, 'what'> {
   readonly what: NotedOutage['what'] | 'redis' | 'season';
   /** Data directories that have yet to compare their intent logs. */
-  readonly dirs?: readonly string[];
+  readonly dirs?: readonly WaitedDir[];
 }
 
 export interface OutageDeps {
   readonly clock: Clock;
-  readonly ledger: Pick<Ledger, 'outages'> & { readonly state: Pick<Ledger['state'], 'season'> };
+  readonly ledger: Pick<Ledger, 'outages'> & { readonly state: Pick<Ledger['state'], 'season' | 'dirPlaces'> };
   readonly dataDirId: string;
   readonly serviceName: string;
   readonly place: string;
@@ -45,8 +45,8 @@ export interface OutageWatching {
   readonly say: (line: string) => void;
   /** How far the work is, as a sentence; empty where there is nothing to say of it. */
   readonly progress?: (() => string) | undefined;
-  /** Told at each look whether anything is away. */
-  readonly setAway?: (isAway: boolean) => void;
+  /** Told at each look what is away. */
+  readonly setAway?: (what: readonly Outage['what'][]) => void;
   /** As in `waitedForRemedy`. */
   readonly writeOff?: string | undefined;
   /** How long Redis is waited for, where that has an end. */
@@ -100,7 +100,7 @@ export async function watchOutages(
       (one) => one !== undefined,
     );
     if (stop.aborted) return;
-    setAway(seen.length > 0);
+    setAway(seen.map(({ what }) => what));
     tell(seen);
     note(seen);
     await clock.sleep(LOOK_EVERY_MS, stop);
@@ -196,7 +196,7 @@ function serviceOutage({ answering, serviceName }: OutageDeps): Outage | undefin
 function openRedisLook({ clock, ledger, place, dataDirId }: OutageDeps) {
   let askedAt: number | undefined;
   let failingSince: number | undefined;
-  let dirs: readonly string[] = [];
+  let dirs: readonly WaitedDir[] = [];
   let dirsSince = 0;
 
   async function ask(at: number): Promise<void> {

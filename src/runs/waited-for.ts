@@ -1,29 +1,45 @@
+import { escapeUnseen } from '../intake/problems/shown-value.ts';
 import type { LedgerState } from '../ledger/season/ledger-state.ts';
 
 interface SeasonDeps {
-  readonly state: Pick<LedgerState, 'season'>;
+  readonly state: Pick<LedgerState, 'season' | 'dirPlaces'>;
+}
+
+/** A data directory, and the folder and host where it was seen last. */
+export interface WaitedDir {
+  readonly id: string;
+  readonly place: string | null;
 }
 
 /** Data directories besides one's own that have yet to compare their intent logs since Redis was restarted: nothing is sent until then. */
-export async function waitedFor({ state }: SeasonDeps, ownId: string): Promise<readonly string[]> {
+export async function waitedFor({ state }: SeasonDeps, ownId: string): Promise<readonly WaitedDir[]> {
   const { open, name, missing } = await state.season();
-  return open || name === '' ? [] : missing.filter((id) => id !== ownId);
+  const ids = open || name === '' ? [] : missing.filter((id) => id !== ownId);
+  return await placesOf(state, ids);
+}
+
+/** Where data directories were seen last. */
+export async function placesOf(state: Pick<LedgerState, 'dirPlaces'>, ids: readonly string[]): Promise<WaitedDir[]> {
+  if (ids.length === 0) return [];
+  const places = await state.dirPlaces(ids);
+  return ids.map((id, index) => ({ id, place: places[index] ?? null }));
 }
 
 /** These data directories, within a sentence. */
-export function dirsText(ids: readonly string[]): string {
-  return `the data ${ids.length === 1 ? 'directory' : 'directories'} ${ids.join(', ')}`;
+export function dirsText(dirs: readonly WaitedDir[]): string {
+  const names = dirs.map(({ id, place }) => (place === null ? id : `${id} (${escapeUnseen(place)})`));
+  return `the data ${dirs.length === 1 ? 'directory' : 'directories'} ${names.join(', ')}`;
 }
 
 /** Why nothing is sent; `sinceText` tells from when on. */
-export function waitedForWords(ids: readonly string[], sinceText = ''): string {
-  return `Nothing is sent${sinceText}: Redis was restarted, and nobody has compared the intent logs of ${dirsText(ids)}.`;
+export function waitedForWords(dirs: readonly WaitedDir[], sinceText = ''): string {
+  return `Nothing is sent${sinceText}: Redis was restarted, and nobody has compared the intent logs of ${dirsText(dirs)}.`;
 }
 
 /** What to do about them; `writeOff` is the command for an `ID`, for whoever has commands. */
-export function waitedForRemedy(ids: readonly string[], writeOff?: string): string {
-  const [where, which] = ids.length === 1 ? ['it', 'it does'] : ['each', 'one does'];
+export function waitedForRemedy(dirs: readonly WaitedDir[], writeOff?: string): string {
+  const [where, which] = dirs.length === 1 ? ['it', 'it does'] : ['each', 'one does'];
   const command =
-    writeOff === undefined ? '' : `: ${ids.length === 1 ? writeOff.replace('ID', ids[0] ?? '') : writeOff}`;
+    writeOff === undefined ? '' : `: ${dirs.length === 1 ? writeOff.replace('ID', dirs[0]?.id ?? '') : writeOff}`;
   return `Start a worker on ${where}. If ${which} not come back, two people write it off${command}.`;
 }

@@ -27,6 +27,10 @@ test.each([
     '1 held: E_DUP_LIKELY (handed in already in run 20260131-k3f9xq)',
   ],
   [
+    [held(2, 'E_DUP_LIKELY', like('r1-2')), held(3, 'E_DUP_LIKELY'), held(4, 'E_LIMIT')],
+    '3 held: E_DUP_LIKELY 2 (handed in already in run r1), E_LIMIT 1',
+  ],
+  [
     [held(2, 'E_DUP_LIKELY', like('r1-2')), held(3, 'E_DUP_LIKELY', like('r2-9'))],
     '2 held: E_DUP_LIKELY (handed in already in 2 runs, such as run r1)',
   ],

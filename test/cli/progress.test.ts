@@ -99,10 +99,11 @@ test('nothing is told of a time in which nobody looked, nor of the rate right af
 test('no rate is told while something is away, and afterwards none over that time', () => {
   const terminal = watchedTerminal();
   terminal.pass(20, 10);
-  terminal.progress.setAway(true);
+  terminal.progress.setAway(['service']);
   expect(terminal.pass(20)).not.toMatch(/rows\/s|left/);
-  terminal.progress.setAway(false);
-  expect(terminal.pass(4.8, 20)).not.toMatch(/rows\/s|left/);
+  expect(terminal.pass(5)).toContain(' rows · waiting for the service · ');
+  terminal.progress.setAway([]);
+  expect(terminal.pass(4.8, 20)).not.toMatch(/rows\/s|left|waiting/);
   expect(terminal.pass(1, 20)).toContain('20 rows/s');
 });
 

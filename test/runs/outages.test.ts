@@ -61,6 +61,7 @@ async function watched(world: World): Promise<{ said: [number, string][]; noted:
           const missing = isAway(world.uncompared) ? (world.missing ?? ['own', 'lost']) : [];
           return { open: missing.length === 0, server: 's', missing, dataDirIds: [], strangers: [], name: 'before' };
         },
+        dirPlaces: async (ids) => ids.map((id) => (id === 'known' ? '/data/b on host-b' : null)),
       },
       outages: {
         note: async (outages) => void noted.push(outages),
@@ -143,6 +144,11 @@ test('a private Redis that answers now and then on a full disk is back once the 
 test('an outage that goes on is told again each minute', async () => {
   const { said } = await watched({ service: [0, 150], seconds: 150 });
   expect(said.map(([second]) => second)).toEqual([0, 60, 120]);
+});
+
+test('a data directory that keeps everything waiting is named with the folder and the host where it was seen last', async () => {
+  const { said } = await watched({ uncompared: [3, 20], missing: ['own', 'known', 'lost'], seconds: 15 });
+  expect(said[0]?.[1]).toContain('of the data directories known (/data/b on host-b), lost.');
 });
 
 function waits(seconds: number): string {

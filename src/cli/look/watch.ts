@@ -56,8 +56,8 @@ async function watch(app: App, runId: string, options: Watching): Promise<ExitCo
       progress: {
         say,
         sentence: progress,
-        setAway(now) {
-          isAway = now;
+        setAway(what) {
+          isAway = what.length > 0;
         },
       },
     },

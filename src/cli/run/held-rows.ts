@@ -8,26 +8,25 @@ const CODES_SHOWN_MAX = 5;
 /** How many rows of a run are held, for which reasons, and the command that lists them; empty where none is. */
 export async function heldText({ ledger }: { readonly ledger: Pick<Ledger, 'runs'> }, run: Run): Promise<string[]> {
   if (run.counts.held === 0) return [];
-  const reasons = new Map<string, number>();
-  const twins = new Set<string>();
+  const reasons = new Map<string, { count: number; readonly twins: Set<string> }>();
   for await (const batch of ledger.runs.rows(run.id, ['held'])) {
     for (const row of batch) {
       // It may have moved since its line was found.
       if (isRefused(row) || row.state !== 'held') continue;
       const code = row.reasonCode ?? 'in doubt';
-      reasons.set(code, (reasons.get(code) ?? 0) + 1);
+      const reason = reasons.get(code) ?? { count: 0, twins: new Set() };
+      reason.count += 1;
       const twin = twinOf(row);
-      if (twin !== null) twins.add(twin.runId);
+      if (twin !== null) reason.twins.add(twin.runId);
+      reasons.set(code, reason);
     }
   }
   const words = [...reasons]
-    .toSorted(([, one], [, other]) => other - one)
+    .toSorted(([, one], [, other]) => other.count - one.count)
     .slice(0, CODES_SHOWN_MAX)
-    .map(([code, count]) => (reasons.size === 1 ? code : `${code} ${count}`));
+    .map(([code, { count, twins }]) => `${code}${reasons.size === 1 ? '' : ` ${count}`}${twinWords(twins, run)}`);
   const more = reasons.size > CODES_SHOWN_MAX ? ', …' : '';
-  return [
-    `${run.counts.held} held: ${words.join(', ')}${more}${twinWords(twins, run)} -> payrun list ${run.id} --outcome held`,
-  ];
+  return [`${run.counts.held} held: ${words.join(', ')}${more} -> payrun list ${run.id} --outcome held`];
 }
 
 function twinWords(twins: ReadonlySet<string>, run: Run): string {

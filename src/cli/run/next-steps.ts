@@ -20,7 +20,7 @@ export function nextSteps(run: Run, { carriesOn, settles = carriesOn, held = [] 
   const steps: (readonly [isWanted: boolean, what: string, command: string])[] = [
     [state === 'recording', 'being recorded', 'hand in the same file again to carry on'],
     [state === 'awaiting-approval', 'waits for approval', `payrun approve ${id} --sha256 ${fileSha256} --as NAME`],
-    [state === 'paused', pausedText(run), `payrun resume ${id} --as NAME`],
+    [state === 'paused', pausedText(run), `payrun resume ${id}${stageOption(run)} --as NAME`],
     [outcomes.held > 0 && held.length === 0, `${outcomes.held} held`, `payrun list ${id} --outcome held`],
     [outcomes.unknown > 0, `${outcomes.unknown} unknown, looked up until it is known`, carriesOn],
     [state === 'paying' && outcomes.waiting > 0, `${outcomes.waiting} wait to be sent`, carriesOn],
@@ -34,6 +34,11 @@ export function nextSteps(run: Run, { carriesOn, settles = carriesOn, held = [] 
 /** Whoever resumes a run after a stage releases more of it than what waited. */
 function pausedText({ stages }: Run): string {
   return stages?.isOver === true ? `paused after stage ${stages.at + 1} of ${stages.ends.length}` : 'paused';
+}
+
+/** Somebody else may release that stage meanwhile. */
+function stageOption({ stages }: Run): string {
+  return stages?.isOver === true ? ` --stage ${stages.at + 1}` : '';
 }
 
 /** Said at the end for a file whose run was over before it was handed in now: nothing is left to be sent of it. */

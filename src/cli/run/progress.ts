@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { formatAmount } from '../../money.ts';
 import type { Run } from '../../payout.ts';
+import type { Outage } from '../../runs/outages.ts';
 import {
   countText,
   rowsTaken,
@@ -33,14 +34,14 @@ export interface Progress {
   say(line: string): void;
   /** How much of the run that was shown last has been sent, and how much waits; empty before. */
   sentence(): string;
-  /** Something that is needed to pay is away, or no longer: no rate is told meanwhile, and none over that time. */
-  setAway(isAway: boolean): void;
+  /** What is needed to pay and is away; nothing any more: no rate is told meanwhile, and none over that time. */
+  setAway(what: readonly Outage['what'][]): void;
   /** Ends the line; elsewhere than on a terminal, shows where it ended. */
   end(): void;
 }
 
 export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal): Progress {
-  let isAway = false;
+  let away: readonly Outage['what'][] = [];
   let samples: readonly Sample[] = [];
   let shownAt = Number.NEGATIVE_INFINITY;
   let isOpen = false;
@@ -49,7 +50,7 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
   let last: Run | undefined;
   function rateOf(done: number): number {
     const atMs = clock.monotonic();
-    const isCut = isAway || atMs - (samples.at(-1)?.atMs ?? atMs) > GAP_MS_MAX;
+    const isCut = away.length > 0 || atMs - (samples.at(-1)?.atMs ?? atMs) > GAP_MS_MAX;
     samples = withSample(isCut ? [] : samples, { atMs, done });
     return steadyRateOf(samples);
   }
@@ -69,8 +70,8 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
   }
 
   return {
-    setAway(now) {
-      isAway = now;
+    setAway(what) {
+      away = what;
     },
     sentence: () => (last === undefined ? '' : workWords(workOf([last]))),
     note(run) {
@@ -86,7 +87,7 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
       const rate = { done, perSecond: rateOf(done) };
       const width = terminal.rewrites ? terminal.width() - 1 : Number.POSITIVE_INFINITY;
       const phase = phaseOf(run);
-      put(phase, progressLine(run, { ...rate, width, isWaitedFor }).slice(phase.length));
+      put(phase, progressLine(run, { ...rate, width, isWaitedFor, away }).slice(phase.length));
     },
     phase(name, detail) {
       const line = detail === undefined ? name : `${name} ${detail}`;
@@ -125,19 +126,24 @@ interface ProgressLine {
   readonly width?: number;
   /** Whether whoever shows it waits for payments that are under way. */
   readonly isWaitedFor?: boolean;
+  /** What is needed to pay and does not answer. */
+  readonly away?: readonly Outage['what'][];
 }
+
+const AWAY_WORDS = { service: 'the service', redis: 'Redis', disk: 'the disk', season: 'other hosts' } as const;
 
 /**
  * Rows, rate, time left and money of a run in one line; `perSecond` is rows. Parts that do not fit into `width` characters
  * are left out whole and counted: a cut figure reads like another amount.
  */
 export function progressLine(run: Run, options: ProgressLine): string {
-  const { done, perSecond, width = Number.POSITIVE_INFINITY, isWaitedFor = false } = options;
+  const { done, perSecond, width = Number.POSITIVE_INFINITY, isWaitedFor = false, away = [] } = options;
   const left = run.rows - done;
   const rows = `${countText(done)}/${countText(run.rows)} rows`;
   const state = `${stateWords(run, isWaitedFor)} ${rows}`;
   const parts = [
     state.length <= width ? state : `${phaseOf(run)} ${rows}`,
+    ...(away.length > 0 ? [`waiting for ${away.map((what) => AWAY_WORDS[what]).join(' and ')}`] : []),
     ...(perSecond >= 1 ? [`${countText(Math.round(perSecond))} rows/s`] : []),
     ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
     ...(run.counts.unknown > 0 ? [`${countText(run.counts.unknown)} unknown`] : []),

@@ -26,11 +26,17 @@ export interface DirLease {
 export async function openDirLease(redis: Redis, keys: LedgerKeys, path: string): Promise<DirLease> {
   const token = await tokenOf(path);
   const taking = script(TAKE_LEASE);
+  let named = '';
   return {
     token,
     async take(dataDirId) {
       const args = [dataDirId, token, LEASE_MS];
-      return wordOf(ANSWERS, textOf(await runScript(redis, taking, { prefix: keys.prefix, args })));
+      const answer = wordOf(ANSWERS, textOf(await runScript(redis, taking, { prefix: keys.prefix, args })));
+      if (answer === 'taken' && named !== dataDirId) {
+        await redis.hset(keys.dirPlaces, dataDirId, `${path} on ${hostname()}`);
+        named = dataDirId;
+      }
+      return answer;
     },
   };
 }

@@ -73,6 +73,8 @@ export interface LedgerState {
   ): Promise<'proposed' | 'adopted' | 'changed'>;
   /** `dataDirId`: the one of which is asked who keeps it waiting. */
   season(dataDirId?: string): Promise<Season>;
+  /** The folder and host where each of these data directories was seen last. */
+  dirPlaces(dataDirIds: readonly string[]): Promise<readonly (string | null)[]>;
   /**
    * Enters a data directory that may arm; from then on no season opens without it. False where it was written off. `hasLogs`: it may
    * have armed before.
@@ -173,6 +175,7 @@ export function openLedgerState(redis: Redis, keys: LedgerKeys, armings: KnownAr
       return wordOf(['proposed', 'adopted', 'changed'], word);
     },
     ...seasonActs(run, armings),
+    dirPlaces: async (ids) => await redis.hmget(keys.dirPlaces, ...ids),
     async halt(actor, reason, act = '') {
       await run('halt', 'halt', actor, reason, act);
     },

@@ -3,7 +3,7 @@ import { nameOf } from '../../../config/config.ts';
 import type { DataDir } from '../../../ledger/intents/data-dir.ts';
 import type { Ledger } from '../../../ledger/ledger.ts';
 import type { HeadFacts } from '../../../ledger/season/head-facts.ts';
-import { dirsText, waitedForRemedy } from '../../../runs/waited-for.ts';
+import { dirsText, placesOf, waitedForRemedy } from '../../../runs/waited-for.ts';
 import { WRITE_OFF } from '../../command-words.ts';
 import { isRowless, rowlessText } from '../../look/awaiting-row.ts';
 import { describeCapabilities } from './capability-check.ts';
@@ -85,7 +85,10 @@ async function checkSeason(
     };
   }
   if (open) return { found: `open${proposed}` };
-  const others = missing.filter((id) => id !== folder.id);
+  const others = await placesOf(
+    head,
+    missing.filter((id) => id !== folder.id),
+  );
   if (others.length === 0) {
     return { found: 'closed since Redis was started; the next worker compares its intent logs and opens it' };
   }
