@@ -55,7 +55,10 @@ function refuseRedis(error: Error): Refusal {
 const SYSTEM_REMEDIES: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'Give this user the right to it, or name another place.'],
   ['EPERM', 'Give this user the right to it, or name another place.'],
-  ['EROFS', 'Name a place that can be written.'],
+  [
+    'EROFS',
+    'Make its disk writable again. A ledger that is on it stays there: another data directory knows nothing of what was paid.',
+  ],
   ['ENOENT', 'Check the path.'],
   ['ENOTDIR', 'Check the path: a part of it is no folder.'],
   ['EISDIR', 'Name a file, not a folder.'],
@@ -69,5 +72,6 @@ const SYSTEM_REMEDIES: ReadonlyMap<string, string> = new Map([
 function systemRefusal(error: Error): Refusal | undefined {
   const remedy = 'syscall' in error ? SYSTEM_REMEDIES.get(codeOf(error) ?? '') : undefined;
   if (remedy === undefined) return undefined;
-  return new Refusal(`The system refused: ${error.message}`, remedy, { cause: error });
+  const kind = codeOf(error) === 'EROFS' ? ({ kind: 'unavailable' } as const) : {};
+  return new Refusal(`The system refused: ${error.message}`, remedy, { ...kind, cause: error });
 }

@@ -12,7 +12,7 @@ export interface NotedOutage {
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly since: number;
-  /** What is wrong with it, as the words after its name; that it does not answer, where there are none. */
+  /** What is wrong with it, as the words after its name; that it has not answered, where there are none. */
   readonly fault?: string | undefined;
 }
 

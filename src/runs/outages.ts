@@ -34,7 +34,7 @@ export interface OutageDeps {
   readonly serviceName: string;
   readonly place: string;
   readonly config: { readonly dataDir: string; readonly redisUrl?: string | undefined };
-  readonly answering: Pick<Answering, 'awaySince'>;
+  readonly answering: Pick<Answering, 'awaySince' | 'lastFault' | 'hasAnswered'>;
   readonly intentRoom: Pick<IntentRoom, 'folder' | 'fault' | 'isThere'>;
   /** Free bytes of the disk of a folder; for tests. */
   readonly freeBytes?: (folder: string) => Promise<number>;
@@ -49,6 +49,8 @@ export interface OutageWatching {
   readonly setAway?: (what: readonly Outage['what'][]) => void;
   /** As in `waitedForRemedy`. */
   readonly writeOff?: string | undefined;
+  /** What whoever has commands looks at where the service never answered. */
+  readonly neverAnswered?: string | undefined;
   /** How long Redis is waited for, where that has an end. */
   readonly redisWaitMs?: number | undefined;
 }
@@ -59,7 +61,7 @@ export interface OutageWatching {
  */
 export async function watchOutages(
   deps: OutageDeps,
-  { stop, say, progress = () => '', setAway = () => {}, redisWaitMs, writeOff }: OutageWatching,
+  { stop, say, progress = () => '', setAway = () => {}, redisWaitMs, writeOff, neverAnswered = '' }: OutageWatching,
 ): Promise<void> {
   const { clock, ledger, config } = deps;
   const look = openRedisLook(deps);
@@ -75,7 +77,8 @@ export async function watchOutages(
       const isRecent = before !== undefined && clock.monotonic() - before.at < TOLD_AGAIN_MS;
       if (isRecent && (before.isWhole || work === '')) continue;
       told.set(outage.what, { outage, at: clock.monotonic(), isWhole: work !== '' });
-      say(sentences(outageWords(outage, clock.now()), work, goesOn(outage, { redisWaitMs, writeOff })));
+      const hint = outage.what === 'service' && !deps.answering.hasAnswered() ? neverAnswered : '';
+      say(sentences(outageWords(outage, clock.now()), work, goesOn(outage, { redisWaitMs, writeOff }), hint));
     }
     for (const [what, { outage }] of told) {
       if (seen.some((one) => one.what === what)) continue;
@@ -130,7 +133,7 @@ function goesOn(
 }
 
 /** An outage in one sentence. */
-function outageWords({ name, since, fault = 'does not answer', dirs }: Outage, now: number): string {
+function outageWords({ name, since, fault = 'has not answered', dirs }: Outage, now: number): string {
   const sinceText = ` since ${rfc3339(since)} (${secondsSince(since, now)} s)`;
   return dirs === undefined ? `${name} ${fault}${sinceText}.` : waitedForWords(dirs, sinceText);
 }
@@ -153,6 +156,13 @@ export async function outagesNoted(
   const work = workWords(run === undefined ? await readWork(ledger) : workOf([run]));
   const waits = dirs.length === 0 ? [] : [sentences(waitedForWords(dirs), work, waitedForRemedy(dirs, writeOff))];
   return [...noted.map((outage) => outageText(outage, { now: clock.now(), work })), ...waits];
+}
+
+/** The same for programs. */
+export async function outagesDocument({ ledger }: Pick<LookDeps, 'ledger'>) {
+  return (await ledger.outages.read()).map(({ what, name, since, fault = 'has not answered' }) => {
+    return { what, name, since: rfc3339(since), fault };
+  });
 }
 
 /** An outage, how far the work is, and how it goes on. */
@@ -189,7 +199,11 @@ function secondsSince(since: number, now: number): number {
 
 function serviceOutage({ answering, serviceName }: OutageDeps): Outage | undefined {
   const since = answering.awaySince();
-  return since === null ? undefined : { what: 'service', name: `The payments service (${serviceName})`, since };
+  if (since === null) return undefined;
+  const why = answering.lastFault();
+  const fault =
+    why === null ? {} : { fault: why.startsWith('HTTP') ? `has answered ${why}` : `has not answered (${why})` };
+  return { what: 'service', name: `The payments service (${serviceName})`, since, ...fault };
 }
 
 /** Asks Redis again and again, one question at a time: whether it answers, and whom payments wait for since it was restarted. */

@@ -11,11 +11,16 @@ export interface Answering {
   begin(): (answer: Answer) => void;
   /** Since when the service has answered nothing, in milliseconds since 1970; null while it answers. */
   awaySince(): number | null;
+  /** What became of the latest request that was not answered, such as `ECONNREFUSED` or `HTTP 503`; null before the first. */
+  lastFault(): string | null;
+  /** Whether it ever answered this process. */
+  hasAnswered(): boolean;
 }
 
 export function openAnswering(clock: Pick<Clock, 'now' | 'monotonic'>): Answering {
   const inFlight = new Set<{ readonly at: number }>();
   let failingFrom: number | undefined;
+  let fault: string | null = null;
   let answeredAt = Number.NEGATIVE_INFINITY;
 
   function awayFrom(now: number): number | undefined {
@@ -34,12 +39,15 @@ export function openAnswering(clock: Pick<Clock, 'now' | 'monotonic'>): Answerin
         if (answer.kind === 'not-sent' && OUR_OWN.has(answer.reason)) return;
         if (answer.kind !== 'answered' || answer.status >= 500) {
           failingFrom ??= request.at;
+          fault = answer.kind === 'answered' ? `HTTP ${answer.status}` : answer.reason;
           return;
         }
         failingFrom = undefined;
         answeredAt = clock.monotonic();
       };
     },
+    lastFault: () => fault,
+    hasAnswered: () => answeredAt > Number.NEGATIVE_INFINITY,
     awaySince() {
       const now = clock.monotonic();
       const from = awayFrom(now);

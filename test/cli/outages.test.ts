@@ -36,12 +36,12 @@ test('run, status and watch say that the service does not answer, and what waits
   const submitted = await processes.run(['submit', 'two.csv', '--json'], { cwd, env });
   const { runId } = JSON.parse(submitted.stdout);
   const running = processes.start(['run', 'two.csv'], { cwd, env });
-  await running.said('does not answer since');
+  await running.said('has not answered');
   await running.said('0 of 2 rows were sent, 2 wait. payrun keeps trying and goes on by itself.');
   const status = await processes.run(['status', runId], { cwd, env: ledger });
-  expect(status.stderr).toContain('The payments service (http://127.0.0.1:9 test tenant) does not answer since');
+  expect(status.stderr).toContain('The payments service (http://127.0.0.1:9 test tenant) has not answered');
   const watching = processes.start(['watch', runId], { cwd, env: ledger });
-  await watching.said('does not answer since');
+  await watching.said('has not answered');
   for (const one of [running, watching]) one.kill('SIGINT');
   expect([(await running.ended).code, (await watching.ended).code]).toEqual([EXIT.interrupted, EXIT.interrupted]);
 });

@@ -16,6 +16,8 @@ interface World {
   /** No comparison of the intent logs of another host's data directory, of one's own or of both. */
   readonly uncompared?: readonly [number, number];
   readonly missing?: readonly string[];
+  /** What became of the latest request to the service. */
+  readonly why?: string;
   readonly seconds: number;
   readonly redisWaitMs?: number;
 }
@@ -46,7 +48,11 @@ async function watched(world: World): Promise<{ said: [number, string][]; noted:
     serviceName: 'https://service.example test t1',
     place: '/data',
     config: { dataDir: '/data' },
-    answering: { awaySince: () => (isAway(world.service) ? BEGAN + (world.service?.[0] ?? 0) * 1000 : null) },
+    answering: {
+      awaySince: () => (isAway(world.service) ? BEGAN + (world.service?.[0] ?? 0) * 1000 : null),
+      lastFault: () => world.why ?? null,
+      hasAnswered: () => world.why !== 'ENOTFOUND',
+    },
     intentRoom: {
       folder: '/data/intents',
       isThere: async () => !isAway(world.intents),
@@ -77,6 +83,7 @@ async function watched(world: World): Promise<{ said: [number, string][]; noted:
     progress: () => '51 of 300 rows were sent, 249 wait.',
     redisWaitMs: world.redisWaitMs,
     writeOff: 'write off ID',
+    neverAnswered: 'See the address.',
   });
   return { said, noted };
 }
@@ -86,7 +93,7 @@ const GOES_ON = '51 of 300 rows were sent, 249 wait. payrun keeps trying and goe
 test('a service that is away is told at once with what waits, once, and again when it is back', async () => {
   const { said, noted } = await watched({ service: [3, 45], seconds: 50 });
   expect(said).toEqual([
-    [3, `The payments service (https://service.example test t1) does not answer since ${NOW}3.000Z (0 s). ${GOES_ON}`],
+    [3, `The payments service (https://service.example test t1) has not answered since ${NOW}3.000Z (0 s). ${GOES_ON}`],
     [45, 'The payments service (https://service.example test t1) answers again after 42 s.'],
   ]);
   expect(noted).toHaveLength(43);
@@ -97,7 +104,7 @@ test('a service that is away is told at once with what waits, once, and again wh
 test('Redis that is silent is told within five seconds, and then that it is back', async () => {
   const { said } = await watched({ redis: [3, 30], seconds: 40 });
   expect(said.map(([, line]) => line)).toEqual([
-    expect.stringContaining(`Redis of the ledger (/data) does not answer since ${NOW}3.000Z`),
+    expect.stringContaining(`Redis of the ledger (/data) has not answered since ${NOW}3.000Z`),
     expect.stringContaining('Redis of the ledger (/data) answers again after'),
   ]);
   expect(said[0]?.[0]).toBeLessThanOrEqual(3 + 5);
@@ -139,6 +146,17 @@ test('a private Redis that answers now and then on a full disk is back once the 
     [40, 'The disk'],
     [expect.any(Number), 'Redis of'],
   ]);
+});
+
+test.each([
+  ['ECONNREFUSED', 'has not answered (ECONNREFUSED)', ''],
+  ['HTTP 503', 'has answered HTTP 503', ''],
+  ['ENOTFOUND', 'has not answered (ENOTFOUND)', ' See the address.'],
+])('a service that is away is shown with what became of the latest request: %s', async (why, words, hint) => {
+  const { said } = await watched({ service: [3, 10], seconds: 5, why });
+  expect(said[0]?.[1]).toBe(
+    `The payments service (https://service.example test t1) ${words} since ${NOW}3.000Z (0 s). ${GOES_ON}${hint}`,
+  );
 });
 
 test('an outage that goes on is told again each minute', async () => {

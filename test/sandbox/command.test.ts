@@ -103,6 +103,20 @@ test('it serves until it is told to stop, and shows addresses and tenant', async
   await openSandbox({ folder });
 });
 
+test('a sandbox that starts takes the switches of its folder, beside those that it is told', async () => {
+  const folder = await temporaryFolder();
+  await payrunSandbox('set', 'tokenFails=1', '--folder', folder);
+  const running = payrunSandbox('--port', '0', '--folder', folder, '--set', 'answerDelayMs.quotes=1');
+  onTestFinished(async () => {
+    process.emit('SIGTERM');
+    await running;
+  });
+  await expect.poll(() => printed.length).toBe(3);
+  const url = printed[1]?.split(/\s+/)[1] ?? '';
+  const body = tokenBody({ tenantId: '', clientId: 'nobody', clientSecret: 'nothing' });
+  expect((await send(`${url}/v2/oauth/token`, { method: 'POST', body })).status).toBe(500);
+});
+
 test.each([
   [['--port', 'x']],
   [['--port', '70000']],

@@ -15,7 +15,7 @@ test('what workers see to be away stands on each page and in the API, for those 
   await recordRun(ledger, { lines: [2, 3] });
   const since = Date.UTC(2026, 3, 1);
   await ledger.outages.note([{ what: 'service', name: 'The payments service (<b>)', since }]);
-  const words = 'The payments service (&lt;b>) does not answer since 2026-04-01T00:00:00.000Z';
+  const words = 'The payments service (&lt;b>) has not answered since 2026-04-01T00:00:00.000Z';
   const shown = await page('/runs', anna.headers);
   expect(shown).toContain(words);
   expect(shown).toContain('0 of 2 rows were sent, 2 wait. payrun keeps trying and goes on by itself.');
@@ -23,7 +23,7 @@ test('what workers see to be away stands on each page and in the API, for those 
     outages: [{ what: 'service', name: 'The payments service (<b>)', since: '2026-04-01T00:00:00.000Z' }],
     paying: { rows: 2, sent: 0, inDoubt: 0, waiting: 2 },
   });
-  expect(await page('/sign-in')).not.toContain('does not answer');
+  expect(await page('/sign-in')).not.toContain('has not answered');
   await ledger.outages.forget();
-  expect(await page('/runs', anna.headers)).not.toContain('does not answer');
+  expect(await page('/runs', anna.headers)).not.toContain('has not answered');
 });

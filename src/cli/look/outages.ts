@@ -29,6 +29,7 @@ export function tellOutages(
     stop: AbortSignal.any([stop, closed.signal]),
     redisWaitMs,
     writeOff: WRITE_OFF,
+    neverAnswered: 'It never answered: check its address with "payrun doctor".',
     ...telling,
   });
 }

@@ -2,7 +2,7 @@ import { endingDocument, endingOf, endingWords } from '../../../jobs/cut-offs.ts
 import type { App } from '../../app.ts';
 import type { Run } from '../../payout.ts';
 import { documentOf } from '../../runs/document.ts';
-import { outagesNoted } from '../../runs/outages.ts';
+import { outagesDocument, outagesNoted } from '../../runs/outages.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { requireTrueFacts } from '../../runs/safety/shown-seals.ts';
 import { WRITE_OFF } from '../command-words.ts';
@@ -26,8 +26,10 @@ export const statusCommand = ledgerCommand(
     const run = await readRun(app, runId);
     await requireTrueFacts(app, run);
     const [shown, ending] = await Promise.all([runWithFunds(app, run), endingOf(app, run)]);
-    if (json) printJson({ ...(await documentOf(app, shown)), ending: endingDocument(ending) });
-    else {
+    if (json) {
+      const outages = await outagesDocument(app);
+      printJson({ ...(await documentOf(app, shown)), ending: endingDocument(ending), outages });
+    } else {
       await printRun(app, shown, { json });
       if (ending !== null) say(endingWords(ending));
     }

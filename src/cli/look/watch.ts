@@ -3,7 +3,7 @@ import { rfc3339 } from '../../clock.ts';
 import type { Run, RunState } from '../../payout.ts';
 import { isRedisLoss } from '../../redis/loss.ts';
 import { documentOf } from '../../runs/document.ts';
-import { outageText } from '../../runs/outages.ts';
+import { outagesDocument, outageText } from '../../runs/outages.ts';
 import { rowsTaken, type Sample, steadyRateOf, withSample, workOf, workWords } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { columnsLine } from '../columns.ts';
@@ -21,7 +21,7 @@ const ENDS: readonly RunState[] = ['finished', 'cancelled', 'paused', 'awaiting-
 
 /** Whoever only looks on knows of no service, and notes no disk. */
 const REDIS_ALONE = {
-  answering: { awaySince: () => null },
+  answering: { awaySince: () => null, lastFault: () => null, hasAnswered: () => true },
   freeBytes: async () => Number.POSITIVE_INFINITY,
   intentRoom: { folder: '', isThere: async () => true, fault: () => undefined },
 };
@@ -105,7 +105,7 @@ interface Shown {
 }
 
 async function printChange(app: App, run: Run, { json, samples }: Shown): Promise<void> {
-  if (json) return printJson(await documentOf(app, run));
+  if (json) return printJson({ ...(await documentOf(app, run)), outages: await outagesDocument(app) });
   const progress = progressLine(run, { done: rowsTaken(run), perSecond: steadyRateOf(samples) });
   print(columnsLine([rfc3339(app.clock.now()), progress, run.pauseReason ?? ''], { widths: [] }));
 }

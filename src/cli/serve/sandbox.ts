@@ -4,7 +4,7 @@ import { type Clock, type Random, systemClock, systemRandom } from '../../clock.
 import { envFileText } from '../../config/env-file.ts';
 import { Refusal } from '../../refusal.ts';
 import { openSwitches } from '../../sandbox/faults/switch-journal.ts';
-import { listSwitches, switchesOfText } from '../../sandbox/faults/switch-text.ts';
+import { listSwitches, settingsOfText } from '../../sandbox/faults/switch-text.ts';
 import { IDENTITY_TYPES, openIdentities } from '../../sandbox/identities.ts';
 import { ENVIRONMENTS, type Environment } from '../../sandbox/operations.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
@@ -159,7 +159,7 @@ export const sandboxCommand = command(
     ],
   },
   async ({ set, anyIdentity, prodPort, ...given }) => {
-    const switches = switchesOfText(set);
+    const switches = settingsOfText(set);
     const sandbox = await startSandbox({
       folder: given.folder,
       host: given.host,

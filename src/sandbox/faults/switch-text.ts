@@ -48,18 +48,27 @@ export function textsOfSwitches({ answerDelayMs = {}, ...others }: SwitchSetting
   return [...delays, ...Object.entries(others).map(([name, value]) => `${name}=${value}`)];
 }
 
+/** Switches after texts as `settingsOfText` reads them. */
+export function switchesOfText(assignments: readonly string[], current: Switches = SWITCH_DEFAULTS): Switches {
+  return changeSwitches(current, settingsOfText(assignments));
+}
+
 /**
- * Switches after texts like `quoteLifeMs=5000` and `answerDelayMs.payments=200`. Throws a Refusal for an unknown
+ * What texts like `quoteLifeMs=5000` and `answerDelayMs.payments=200` set. Throws a Refusal for an unknown
  * name or a wrong value.
  */
-export function switchesOfText(assignments: readonly string[], current: Switches = SWITCH_DEFAULTS): Switches {
-  let switches = current;
+export function settingsOfText(assignments: readonly string[]): SwitchSettings {
+  let settings: SwitchSettings = {};
   for (const assignment of assignments) {
     const at = assignment.indexOf('=');
     if (at < 1) throw refuseSwitches([`${assignment}: write name=value`]);
-    switches = changeSwitches(switches, settingOfText(assignment.slice(0, at), assignment.slice(at + 1)));
+    const { answerDelayMs, ...setting } = settingOfText(assignment.slice(0, at), assignment.slice(at + 1));
+    const delays =
+      answerDelayMs === undefined ? {} : { answerDelayMs: { ...settings.answerDelayMs, ...answerDelayMs } };
+    settings = { ...settings, ...setting, ...delays };
   }
-  return switches;
+  changeSwitches(SWITCH_DEFAULTS, settings);
+  return settings;
 }
 
 function settingOfText(name: string, text: string): SwitchSettings {
