@@ -1,28 +1,14 @@
 import type { PayoutMove } from '../ledger/payouts/acts.ts';
-import { type Payout, type PayoutPlace, type PayoutState, payoutId } from '../payout.ts';
+import type { Payout, PayoutPlace } from '../payout.ts';
 import type { PaymentReply } from '../service/replies.ts';
+import { moveBeside } from './beside.ts';
 import type { PayDeps } from './deps.ts';
 import { LOOK_DAILY_MS } from './due.ts';
 import { exchangeOf, holdBreach, paymentValues, placeOf } from './facts.ts';
 import { type LookUpReading, readLookUpAnswer } from './look-up/look-up-answer.ts';
-import { canBeProvenDead, type DeathRules, deathRules, isQuoteOver } from './look-up/proof-of-death.ts';
+import { type DeathRules, deathRules } from './look-up/proof-of-death.ts';
+import { finalState } from './payment-end.ts';
 import { wordsOf } from './refused.ts';
-
-/**
- * What the service's states mean for a payout. A state that is not here leaves the payout
- * accepted and is shown as it is.
- */
-const FINAL_STATES: ReadonlyMap<string, PayoutState> = new Map([
-  ['COMPLETED', 'completed'],
-  ['FAILED', 'failed'],
-  ['DECLINED', 'failed'],
-  ['RETURNED', 'returned'],
-]);
-
-/** What a payment's state means for its payout, where it is an end that is known. */
-export function finalState(paymentState: string | null): PayoutState | undefined {
-  return FINAL_STATES.get(paymentState ?? '');
-}
 
 /** Follows an accepted payment towards its end, or looks whether a completed one came back. */
 export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: AbortSignal): Promise<void> {
@@ -30,8 +16,7 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
   if (signal.aborted) return;
   const read = await deps.payouts.read(place);
   const { payout } = read;
-  if (payout === undefined || payout.paymentId === null) return;
-  if (payout.state !== 'accepted' && payout.state !== 'completed') return;
+  if (!isTracked(payout)) return;
   const answer = await deps.service.readPayment(payout.paymentId);
   const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: payout.paymentId });
   // What people settled as it is shown is known.
@@ -43,17 +28,30 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
     return;
   }
   const move = await nextMove(deps, payout, { reading, rules: deathRules(deps, read) });
+  if (move !== undefined) await makeMove(deps, payout, { move, exchange: exchangeOf(answer) });
+}
+
+async function makeMove(
+  deps: PayDeps,
+  payout: Payout,
+  { move, exchange }: { move: Partial<PayoutMove>; exchange: string },
+): Promise<void> {
   const isFollowed = payout.state === 'accepted';
-  if (move === undefined || (move.to === undefined && move.values === undefined && !isFollowed)) return;
+  if (move.to === undefined && move.values === undefined && !isFollowed) return;
   await deps.payouts.move({
     ...placeOf(payout),
     version: payout.version,
     actor: deps.owner,
     reason: '',
-    exchange: exchangeOf(answer),
+    exchange,
     ...(move.to === undefined && isFollowed ? { dueMs: deps.rules.trackEveryMs } : {}),
     ...move,
   });
+}
+
+function isTracked(payout: Payout | undefined): payout is Payout & { readonly paymentId: string } {
+  if (payout === undefined || payout.paymentId === null) return false;
+  return payout.state === 'accepted' || payout.state === 'completed';
 }
 
 interface Looked {
@@ -71,79 +69,8 @@ async function nextMove(
   if (!('payment' in reading)) return await missingMove(deps, payout, { reading, now: rules.now });
   const move = moveOf(payout, reading.payment);
   if (move.to !== 'failed' && move.to !== 'returned') return move;
-  const beside = await lookBeside(deps, payout, rules);
-  if (beside === 'breach') return undefined;
-  if (beside === 'over') return move;
   const paymentState = reading.payment.paymentState ?? '';
-  if (beside === 'never' && payout.state === 'accepted') return holdBeside(payout, paymentState);
-  const isFirst = beside === 'first' && payout.notFoundAt === null;
-  const values = {
-    ...(isFirst ? { notFoundAt: rules.now } : {}),
-    ...(paymentState === payout.paymentState ? {} : { paymentState }),
-  };
-  return Object.keys(values).length === 0 ? {} : { values };
-}
-
-/** The payment is over, but nothing can prove that no other quote of the payout was paid: people decide. */
-function holdBeside(payout: Payout, paymentState: string): Partial<PayoutMove> {
-  const reason = `the payment ${payout.paymentId} is ${paymentState}, and nothing can prove that no other quote of it was paid`;
-  return {
-    to: 'held',
-    reason: 'E_NOT_PROVABLE',
-    dueMs: LOOK_DAILY_MS,
-    values: { reasonCode: 'E_NOT_PROVABLE', reason, paymentState },
-  };
-}
-
-/** Whether its money is not with the beneficiary, for good. */
-export function hasFailed({ paymentState }: Pick<PaymentReply, 'paymentState'>): boolean {
-  const end = finalState(paymentState);
-  return end === 'failed' || end === 'returned';
-}
-
-/**
- * `over`: none of the quotes is paid, or can be any more. `first`: so it was seen for the first time. `never`: nothing can
- * prove that one is not paid. `open`: that is not certain yet.
- */
-type Beside = 'over' | 'first' | 'open' | 'never' | 'breach';
-
-/**
- * Looks up the quotes of a payout that were armed beside its payment: its reference is free only when each of them is proven dead, as
- * any other quote is (architecture.md, rules 1 and 8).
- */
-async function lookBeside(deps: PayDeps, payout: Payout, rules: DeathRules): Promise<Beside> {
-  const beside = await deps.runs.quotesBeside(payout.runId, payout.line);
-  const missing: boolean[] = [];
-  for (const quoteId of beside.filter((id) => id !== payout.paymentId)) {
-    const answer = await deps.service.readPayment(quoteId);
-    const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: quoteId });
-    if (reading.kind === 'not-found') {
-      missing.push(
-        isBesideOver(payout, reading.date ?? rules.now, rules) && (await deps.canary.sings(quoteId)) !== false,
-      );
-    } else if (reading.kind === 'nothing') missing.push(false);
-    else if (!hasFailed(reading.payment) && !(await isOfAnother(deps, payout, reading.payment))) {
-      const { paymentState } = reading.payment;
-      const evidence = `the quote ${quoteId} was armed too and has a payment, which is ${paymentState}`;
-      await holdBreach(deps, payout, { evidence, quoteId, exchange: exchangeOf(answer) });
-      return 'breach';
-    }
-  }
-  if (missing.length === 0) return 'over';
-  if (!canBeProvenDead(payout, rules)) return 'never';
-  if (!missing.every(Boolean)) return 'open';
-  return payout.notFoundAt !== null && rules.now - payout.notFoundAt >= rules.notFoundGapMs ? 'over' : 'first';
-}
-
-/** The payout's end is the last one of all its quotes. Other credentials than they were armed under need not be shown a payment. */
-function isBesideOver(payout: Payout, date: number, rules: DeathRules): boolean {
-  const armedAt = payout.armedAt ?? payout.history.at(-1)?.at ?? rules.now;
-  return payout.credentials === rules.credentials && isQuoteOver({ ...payout, armedAt }, { ...rules, date });
-}
-
-async function isOfAnother({ payouts }: PayDeps, payout: Payout, { paymentId }: PaymentReply): Promise<boolean> {
-  const holder = await payouts.holderOf(paymentId);
-  return holder !== undefined && holder !== payoutId(payout);
+  return await moveBeside(deps, payout, { move, paymentState, rules });
 }
 
 /** A payment that the service made and does not know any more is held after this many times the grace of a quote. */

@@ -77,8 +77,7 @@ export async function watchOutages(
       const isRecent = before !== undefined && clock.monotonic() - before.at < TOLD_AGAIN_MS;
       if (isRecent && (before.isWhole || work === '')) continue;
       told.set(outage.what, { outage, at: clock.monotonic(), isWhole: work !== '' });
-      const hint = outage.what === 'service' && !deps.answering.hasAnswered() ? neverAnswered : '';
-      say(sentences(outageWords(outage, clock.now()), work, goesOn(outage, { redisWaitMs, writeOff }), hint));
+      say(sentences(outageWords(outage, clock.now()), work, goesOn(outage, { redisWaitMs, writeOff }), hint(outage)));
     }
     for (const [what, { outage }] of told) {
       if (seen.some((one) => one.what === what)) continue;
@@ -88,6 +87,8 @@ export async function watchOutages(
       say(backText(outage, clock.now()));
     }
   }
+
+  const hint = ({ what }: Outage): string => (what === 'service' && !deps.answering.hasAnswered() ? neverAnswered : '');
 
   function note(seen: readonly Outage[]): void {
     if (seen.some(({ what }) => what === 'redis')) return;

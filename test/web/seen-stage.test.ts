@@ -19,7 +19,7 @@ test('the second of two people who press the button of a page releases no stage 
   const { id } = submitted.run;
   await app.ledger.runs.endStage(id, { at: 0, goesOn: false, reason: 'stage 1 of 3 is over' });
   const [olga, otto] = [await person('olga', 'admin'), await person('otto', 'admin')];
-  for (const { get } of [olga, otto]) expect((await get(`/runs/${id}`)).text).toContain('name="stage" value="1"');
+  for (const one of [olga, otto]) expect((await one.get(`/runs/${id}`)).text).toContain('name="stage" value="1"');
   const form = { reason: 'stage 1 is fine', stage: '1' };
   expect((await olga.post(`/runs/${id}/resume`, form)).status).toBe(303);
   await app.ledger.runs.endStage(id, { at: 1, goesOn: false, reason: 'stage 2 of 3 is over' });

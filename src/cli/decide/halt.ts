@@ -27,6 +27,7 @@ export const haltCommand = ledgerCommand(
     if (fault !== undefined) say(`The halt holds, but the audit log has a fault.\n${explain(fault).text}`);
     const { halt } = await app.ledger.state.read();
     await printHalt(app, json);
+    say('Two people release it: "payrun release --as NAME".');
     if (halt !== reason) say('It was halted before; the first reason stands, and a proposal to release it is void.');
   },
 );

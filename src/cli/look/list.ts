@@ -38,10 +38,18 @@ export const listCommand = command(
       const run = await readRun(app, runId);
       const rows = reportRows(trueRows(app, run, app.ledger.runs.rows(run.id)), outcome);
       await (json ? printAll(jsonLines(rows)) : printTexts(textLines(rows)));
+      if (!json && outcome === 'held' && run.counts.held > 0) say(whatToDo(run.id));
     };
     return await withLedger(list, { tellsPlace: !json });
   },
 );
+
+function whatToDo(runId: string): string {
+  return [
+    `Two people decide. What they may do with one: payrun show ${runId} REFERENCE`,
+    `All of one reason: payrun allow ${runId} --reason-code CODE --reason TEXT --as NAME (or drop, or resolve)`,
+  ].join('\n');
+}
 
 async function listRuns(app: App, json: boolean): Promise<undefined> {
   const ids = await app.ledger.runs.list();

@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts';
 import { namedPlaces } from '../../ledger/payouts/place-names.ts';
-import type { Payout, PayoutPlace, RefusedRow } from '../../payout.ts';
+import type { Decision, Payout, PayoutPlace, RefusedRow } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import { isRefused } from '../../report/row.ts';
 import { choicesOf, readDecisionRules } from '../../runs/decide/choices.ts';
@@ -83,6 +83,26 @@ function describeStory(story: Story): string {
 async function decisionsText(app: App, row: Payout | RefusedRow): Promise<string[]> {
   if (isRefused(row) || row.state !== 'held') return [];
   const rules = await readDecisionRules(app);
-  const choices = choicesOf(row, rules).map(({ decision, whyNot }) => [decision, whyNot ?? 'yes, by two people']);
+  const choices = choicesOf(row, rules).map(({ decision, whyNot }) => [
+    decision,
+    whyNot ?? `yes, by two people, each with ${decideCommand(row, decision)}`,
+  ]);
   return [columns([['decision', 'is it possible now?'], ...choices])];
+}
+
+const COMMANDS = {
+  allow: ['allow', ''],
+  drop: ['drop', ''],
+  paid: ['resolve', ' --paid PAYMENT'],
+  'not-paid': ['resolve', ' --not-paid'],
+} as const;
+
+function decideCommand({ runId, row }: Payout, decision: Decision): string {
+  const [name, options] = COMMANDS[decision];
+  return `payrun ${name} ${runId} ${shellWord(row.reference)}${options} --reason TEXT --as NAME`;
+}
+
+/** A reference with anything that a shell would read stands in quotation marks. */
+function shellWord(text: string): string {
+  return /^[A-Za-z0-9_.,:/+@%-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

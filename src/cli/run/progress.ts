@@ -143,7 +143,7 @@ export function progressLine(run: Run, options: ProgressLine): string {
   const state = `${stateWords(run, isWaitedFor)} ${rows}`;
   const parts = [
     state.length <= width ? state : `${phaseOf(run)} ${rows}`,
-    ...(away.length > 0 ? [`waiting for ${away.map((what) => AWAY_WORDS[what]).join(' and ')}`] : []),
+    ...awayWords(away),
     ...(perSecond >= 1 ? [`${countText(Math.round(perSecond))} rows/s`] : []),
     ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),
     ...(run.counts.unknown > 0 ? [`${countText(run.counts.unknown)} unknown`] : []),
@@ -154,6 +154,10 @@ export function progressLine(run: Run, options: ProgressLine): string {
     ...run.fileTotals.map((total) => moneyText(run, total.currency)),
   ];
   return fitting(parts, width);
+}
+
+function awayWords(away: readonly Outage['what'][]): string[] {
+  return away.length === 0 ? [] : [`waiting for ${away.map((what) => AWAY_WORDS[what]).join(' and ')}`];
 }
 
 /** As many of the parts as fit, and how many more there are; the first always stands. */

@@ -61,25 +61,34 @@ async function moveRun(
   { stage: seen, ...move }: Resumption & { to: 'paused' | 'paying' | 'cancelled'; from?: 'awaiting-approval' },
 ): Promise<Run> {
   const before = await readRun(deps, runId);
-  if (move.to === 'paying' && before.state !== 'paused' && before.state !== 'paying') {
-    throw refuseMove(runId, before.state, move.to);
-  }
-  if (seen !== undefined && before.stages !== null && seen !== before.stages.at + 1) throw refuseStage(before);
+  if (move.to === 'paying') requireResumable(before, seen);
   const { runs, audit } = deps.ledger;
   const { actor, reason } = move;
   const entry = { actor, action: `run.${WORDS[move.to]}`, target: runId, details: { reason } };
   // Who resumes a run releases the next stage after the one that they saw, and none after that.
   const stage = move.to === 'paying' ? (before.stages ?? undefined) : undefined;
   const { result, state } = await runs.move(runId, { ...move, stage, act: await audit.waiting(entry) });
-  if (result === 'halted') {
-    throw new Refusal('Everything is halted.', withSteps`Two people release the halt first: ${{ to: 'release' }}.`);
-  }
-  if (result === 'forbidden' && stage !== undefined && state === 'paused')
-    throw refuseStage(await readRun(deps, runId));
-  if (result !== 'moved' && result !== 'there') throw refuseMove(runId, state, move.to);
   if (result === 'moved') await audit.appendWaiting();
-  else await audit.append(entry);
+  else if (result === 'there') await audit.append(entry);
+  else throw await refusalOf(deps, runId, { result, state, to: move.to });
   return await readRun(deps, runId);
+}
+
+function requireResumable(run: Run, seen: number | undefined): void {
+  if (run.state !== 'paused' && run.state !== 'paying') throw refuseMove(run.id, run.state, 'paying');
+  if (seen !== undefined && run.stages !== null && seen !== run.stages.at + 1) throw refuseStage(run);
+}
+
+async function refusalOf(
+  deps: ControlDeps,
+  runId: string,
+  { result, state, to }: { result: string; state: string; to: keyof typeof WORDS },
+): Promise<Refusal> {
+  if (result === 'halted')
+    return new Refusal('Everything is halted.', withSteps`Two people release the halt first: ${{ to: 'release' }}.`);
+  const run = await readRun(deps, runId);
+  const isOtherStage = result === 'forbidden' && to === 'paying' && state === 'paused' && run.stages !== null;
+  return isOtherStage ? refuseStage(run) : refuseMove(runId, state, to);
 }
 
 const WORDS = { paused: 'paused', paying: 'resumed', cancelled: 'cancelled' } as const;
