@@ -10,7 +10,8 @@ import type { JobDeps } from './deps.ts';
  */
 export interface ScheduledActs {
   inbox(deps: JobDeps, act: InboxAct, actor: string): Promise<void>;
-  start(deps: JobDeps, actor: string): Promise<void>;
+  /** `planned`: the time for which it is done, in milliseconds since 1970. */
+  start(deps: JobDeps, due: { readonly actor: string; readonly planned: number }): Promise<void>;
   purge(deps: JobDeps, actor: string): Promise<void>;
 }
 
@@ -45,19 +46,25 @@ export async function tickSchedule({ app }: JobDeps, { name }: JobPayload<'tick'
 
 /** Does what a schedule has planned for a time. */
 export async function doScheduled(deps: JobDeps, planned: JobPayload<'scheduled'>, acts: ScheduledActs): Promise<void> {
-  await doTick({ ...deps.app, schedules: deps.app.ledger.schedules }, planned, (act, actor) =>
-    doAct(deps, { act, actor }, acts),
+  await doTick({ ...deps.app, schedules: deps.app.ledger.schedules }, planned, (act, tick) =>
+    doAct(deps, { act, ...tick }, acts),
   );
 }
 
-async function doAct(deps: JobDeps, { act, actor }: { act: Act; actor: string }, acts: ScheduledActs): Promise<void> {
+interface Due {
+  readonly act: Act;
+  readonly actor: string;
+  readonly planned: number;
+}
+
+async function doAct(deps: JobDeps, { act, actor, planned }: Due, acts: ScheduledActs): Promise<void> {
   switch (act.kind) {
     case 'inbox':
       // It may have been set elsewhere, or under other settings.
       await requireAllowed(act.dir, deps.app.config.inbox.allowed);
       return await acts.inbox(deps, act, actor);
     case 'start':
-      return await acts.start(deps, actor);
+      return await acts.start(deps, { actor, planned });
     case 'purge':
       return await acts.purge(deps, actor);
     case 'look-up':

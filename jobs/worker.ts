@@ -156,7 +156,7 @@ const PROCESSORS: { readonly [Name in JobName]: (deps: JobDeps, data: unknown) =
 };
 
 const SCHEDULED_ACTS: ScheduledActs = {
-  start: ({ app }) => startWaitingRuns(app),
+  start: ({ app }, { planned }) => startWaitingRuns(app, planned),
   inbox,
   purge,
 };

@@ -60,7 +60,7 @@ export interface TickDeps {
 }
 
 /** Does what a schedule says, for `actor`. It may be called again for the same time, and has to bear that. */
-export type DoAct = (act: Act, actor: string) => Promise<void>;
+export type DoAct = (act: Act, due: { readonly actor: string; readonly planned: number }) => Promise<void>;
 
 const FAULT_CHARACTERS_MAX = 300;
 
@@ -99,7 +99,7 @@ export async function doTick({ schedules, clock, log }: TickDeps, tick: Tick, do
     return;
   }
   try {
-    await doAct(schedule.act, actorOf(stored));
+    await doAct(schedule.act, { actor: actorOf(stored), planned: tick.planned });
   } catch (error) {
     log.warn('what a schedule says could not be done', { actor: nameOf(stored), error });
     await schedules.end(tick, { as: 'failed', fault: faultText(error) });

@@ -111,7 +111,7 @@ describe('what is done for a schedule', () => {
   const acts: ScheduledActs = {
     inbox: async (_deps, { dir, stages }, actor) =>
       void done.push(`inbox ${dir}${stages === undefined ? '' : ` in ${stages.sizes}`} by ${actor}`),
-    start: async (_deps, actor) => void done.push(`start by ${actor}`),
+    start: async (_deps, { actor }) => void done.push(`start by ${actor}`),
     purge: async (_deps, actor) => void done.push(`purge by ${actor}`),
   };
 

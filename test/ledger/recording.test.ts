@@ -201,6 +201,36 @@ describe('recording', () => {
     expect(await dumpOf(desk)).toEqual(before);
   });
 
+  test.each([
+    ['originator', { originatorIdentityId: '7d9f1c1e-5f0a-4c56-9f5e-2b1d3c4a5e6f' }],
+    ['purpose', { purposeCode: 'GIFT' }],
+    ['category', { payoutCategory: 'WALLET' }],
+    ['country', { destinationCountry: 'BR' }],
+  ])('of a file that had another %s while it was recorded is refused', async (_what, other) => {
+    const rows = freshRows(2);
+    const runId = await claimRun(desk.ledger, rows);
+    await recordRows(desk.ledger, runId, [{ ...rowOf(2), ...other }]);
+    expect(await recordRows(desk.ledger, runId, rows)).toBe('other-rows');
+  });
+
+  test.each([
+    ['was refused for what it says', { code: 'E_AMOUNT', message: 'no amount' }, 'other-rows'],
+    ['was refused by the list of identities', { code: 'E_BENEFICIARY', message: 'is unknown' }, 'recorded'],
+  ])('of a row that %s while it was recorded', async (_how, refused, result) => {
+    const rows = freshRows(2);
+    const runId = await claimRun(desk.ledger, rows);
+    const row = { line: 2, amount: null, cells: { reference: 'A' }, ...refused };
+    const record = {
+      line: 2,
+      state: 'refused',
+      fields: refusedFields(row),
+      amount: null,
+      referenceHash: null,
+    } as const;
+    await desk.ledger.runs.record(runId, [record], REMEMBER_MS);
+    expect(await recordRows(desk.ledger, runId, rows)).toBe(result);
+  });
+
   test('of a run that this Redis does not know writes nothing', async () => {
     const before = await dumpOf(desk);
     expect(await recordRows(desk.ledger, '20260131-nobody', freshRows(1))).toBe('season');

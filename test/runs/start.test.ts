@@ -101,14 +101,20 @@ describe('a run that waits for a schedule', () => {
     now += 1000 * HOUR_MS;
     await startRun(deps, run);
     expect((await readRun(deps, run.id)).state).toBe('paused');
-    await startWaitingRuns(deps);
+    await startWaitingRuns(deps, Date.now() + HOUR_MS);
     expect((await readRun(deps, run.id)).state).toBe('paying');
+  });
+
+  test('is not started by a tick whose time had come before it was handed in', async () => {
+    const run = await waitingRun('schedule');
+    await startWaitingRuns(deps, run.createdAt - 1);
+    expect((await readRun(deps, run.id)).state).toBe('paused');
   });
 
   test('is not started by a tick when people paused it', async () => {
     const run = await waitingRun('schedule');
     await pauseRun(deps, run.id, { actor: 'bob', reason: 'no' });
-    await startWaitingRuns(deps);
+    await startWaitingRuns(deps, Date.now() + HOUR_MS);
     expect((await readRun(deps, run.id)).state).toBe('paused');
   });
 });

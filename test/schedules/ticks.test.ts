@@ -264,7 +264,7 @@ describe('what was recorded as due', () => {
     readonly actor: string;
   }
   let done: Done[];
-  const doAct: DoAct = async (act, actor) => {
+  const doAct: DoAct = async (act, { actor }) => {
     done.push({ act, actor });
   };
 

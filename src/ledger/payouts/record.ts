@@ -44,6 +44,23 @@ export function rowFields(
   };
 }
 
+/** All that a row says, beside its seal and its cost limit. */
+export const ROW_PLACES = [
+  'ref',
+  'ben',
+  'amt',
+  'typ',
+  'src',
+  'dst',
+  'org',
+  'sco',
+  'dco',
+  'poc',
+  'pic',
+  'pur',
+  'soc',
+] as const;
+
 /** The fields of a row that intake refused. */
 export function refusedFields(row: RefusedRow): Record<string, string> {
   const amount: Record<string, string> =

@@ -14,7 +14,7 @@ import {
   type RowFacts,
   twinAgainst,
 } from '../payouts/duplicates.ts';
-import { amountOf } from '../payouts/record.ts';
+import { amountOf, ROW_PLACES } from '../payouts/record.ts';
 import { committed, decode, encode, type RowState, type StoredPayout } from '../payouts/stored.ts';
 import { LedgerFault } from '../script.ts';
 
@@ -129,14 +129,19 @@ function recordedAsJudged(runId: string, row: RowRecord, judging: Judging & { re
   return change;
 }
 
-/** What of a row decides what is paid, and to whom. */
-const PAID_BY = ['ref', 'ben', 'amt', 'typ', 'src', 'dst'];
+/** Why a row is refused that the service's list of identities may let go at another time. */
+const REFUSED_FOR_NOW: readonly (string | undefined)[] = ['E_BENEFICIARY', 'E_ORIGINATOR'];
 
 /** Whether a record is of another row than the file has on its line: the file was changed while it was recorded. */
 function isOther(row: RowRecord, there: StoredPayout | undefined): boolean {
-  if (there === undefined || there.state === 'refused' || lacksRow(there)) return false;
+  if (there === undefined || lacksRow(there)) return false;
   const sound = row.state === 'ready' ? row : row.sound;
-  return sound === undefined || PAID_BY.some((name) => there.values.get(name) !== sound.fields[name]);
+  const { values } = there;
+  if (there.state === 'refused') {
+    if (REFUSED_FOR_NOW.includes(values.get('code'))) return false;
+    return sound !== undefined || values.get('cells') !== row.fields['cells'];
+  }
+  return sound === undefined || ROW_PLACES.some((name) => values.get(name) !== sound.fields[name]);
 }
 
 /** Whether a record was restored from an intent log, and its file did not come again yet. */

@@ -62,6 +62,8 @@ export interface RunMove {
   readonly isTakenOver?: boolean;
   /** The stage that the run must be in, and whether it is over. */
   readonly stage?: Pick<RunStages, 'at' | 'isOver'> | undefined;
+  /** Why the run must be paused, where it is. */
+  readonly pauseSeen?: string | undefined;
 }
 
 export interface RunMoveAnswer {
@@ -247,10 +249,30 @@ function readEvent(id: string, flat: readonly string[]): RunEvent {
   };
 }
 
-function moveArguments({ to, actor, reason, from, act, start, isTakenOver, stage }: RunMove): (string | number)[] {
+function moveArguments({
+  to,
+  actor,
+  reason,
+  from,
+  act,
+  start,
+  isTakenOver,
+  stage,
+  pauseSeen,
+}: RunMove): (string | number)[] {
   const stageText = stage === undefined ? '' : `${stage.at}${stage.isOver ? ' over' : ''}`;
   const wait = [start?.at ?? '', start?.reason ?? ''];
-  return [to, actor, reason, from ?? '', act ?? '', ...wait, isTakenOver === true ? '1' : '', stageText];
+  return [
+    to,
+    actor,
+    reason,
+    from ?? '',
+    act ?? '',
+    ...wait,
+    isTakenOver === true ? '1' : '',
+    stageText,
+    pauseSeen === undefined ? '' : `=${pauseSeen}`,
+  ];
 }
 
 function claimFields(claim: RunClaim): Record<string, string> {

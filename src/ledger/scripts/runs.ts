@@ -70,10 +70,9 @@ if known and (isAwaited and key or not (ARGV[5] == '1' and isFree(known))) then
   if f[1] == 'recording' and not f[2] then
     local isBusy = math.abs(now() - tonumber(f[3] or f[4] or '0')) < ${RECORDING_QUIET_MS}
     for _, name in ipairs(ASKED) do
-      if fields[name] and redis.call('HSETNX', runKey(known), name, fields[name]) == 1 and isBusy then
-        redis.call('HDEL', runKey(known), name)
-        return { known, 'busy', f[1] }
-      end
+      local isMore = fields[name] and redis.call('HEXISTS', runKey(known), name) == 0
+      if isMore and isBusy then return { known, 'busy', f[1] } end
+      if isMore then redis.call('HSET', runKey(known), name, fields[name]) end
     end
   end
   return { known, 'known', f[1] or '' }
@@ -155,13 +154,12 @@ return 1
  * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or 'waiting' for one that is
  * paused until its time, or ''; ARGV[6] the act that waits for its audit entry then, or ''; ARGV[7] the time, in ms since 1970, until
  * which it waits then if it was not paid yet, or '', and ARGV[8] why; ARGV[9] '1' where another file takes its rows over;
- * ARGV[10] the stage that the run must be in, with ' over' behind it where that is over, or ''
+ * ARGV[10] the stage it must be in, with ' over' behind it where that is over, or ''; ARGV[11] '=' and why it is paused if it is, or ''
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete' | 'unapproved', state].
  *
  * A run that is recorded while everything is halted begins paused: the release alone does not let it go, unless it has a time to
- * start. So does one of
- * which Redis had forgotten that payouts were armed, and one that has a time to start at, for which it waits; whoever
- * pauses it meanwhile ends the waiting. So does one that people stopped, where Redis forgot that.
+ * start. So does one of which Redis had forgotten that payouts were armed or that people stopped it, and one that has a time to start
+ * at, for which it waits; whoever pauses it meanwhile ends the waiting.
  *
  * A run that is paused because a stage of it is over goes on with the next one.
  *
@@ -184,6 +182,8 @@ if ARGV[10] ~= '' then
   local f = redis.call('HMGET', rk, 'stage', 'stageOver')
   if (f[1] or '') .. (f[2] and ' over' or '') ~= ARGV[10] then return { 'forbidden', from } end
 end
+local pause = from == 'paused' and '=' .. (redis.call('HGET', rk, 'pauseReason') or '')
+if ARGV[11] ~= '' and pause and pause ~= ARGV[11] then return { 'forbidden', from } end
 if from == 'recording' and to ~= 'cancelled' then
   if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
   if not hasAllRows(run) then return { 'incomplete', from } end

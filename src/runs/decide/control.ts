@@ -24,6 +24,8 @@ export interface Control {
 export interface Resumption extends Control {
   /** The stage, counted from 1, that is over as whoever resumes the run saw it; left out: the one that is over now. */
   readonly stage?: number | undefined;
+  /** Why the run is paused, as they saw it; left out: as it is now. */
+  readonly pause?: string | undefined;
 }
 
 /** Stops a run from arming anything more, until it is resumed. What was sent is still looked up. */
@@ -58,25 +60,31 @@ export async function sendBackRun(deps: ControlDeps, runId: string, control: Con
 async function moveRun(
   deps: ControlDeps,
   runId: string,
-  { stage: seen, ...move }: Resumption & { to: 'paused' | 'paying' | 'cancelled'; from?: 'awaiting-approval' },
+  {
+    stage: stageSeen,
+    pause,
+    ...move
+  }: Resumption & { to: 'paused' | 'paying' | 'cancelled'; from?: 'awaiting-approval' },
 ): Promise<Run> {
   const before = await readRun(deps, runId);
-  if (move.to === 'paying') requireResumable(before, seen);
+  if (move.to === 'paying') requireResumable(before, { stage: stageSeen, pause });
   const { runs, audit } = deps.ledger;
   const { actor, reason } = move;
   const entry = { actor, action: `run.${WORDS[move.to]}`, target: runId, details: { reason } };
-  // Who resumes a run releases the next stage after the one that they saw, and none after that.
-  const stage = move.to === 'paying' ? (before.stages ?? undefined) : undefined;
-  const { result, state } = await runs.move(runId, { ...move, stage, act: await audit.waiting(entry) });
+  // Who resumes a run releases the next stage after the one that they saw, and none after that, and undoes no later pause.
+  const seen =
+    move.to === 'paying' ? { stage: before.stages ?? undefined, pauseSeen: before.pauseReason ?? undefined } : {};
+  const { result, state } = await runs.move(runId, { ...move, ...seen, act: await audit.waiting(entry) });
   if (result === 'moved') await audit.appendWaiting();
   else if (result === 'there') await audit.append(entry);
   else throw await refusalOf(deps, runId, { result, state, to: move.to });
   return await readRun(deps, runId);
 }
 
-function requireResumable(run: Run, seen: number | undefined): void {
+function requireResumable(run: Run, { stage, pause }: Pick<Resumption, 'stage' | 'pause'>): void {
   if (run.state !== 'paused' && run.state !== 'paying') throw refuseMove(run.id, run.state, 'paying');
-  if (seen !== undefined && run.stages !== null && seen !== run.stages.at + 1) throw refuseStage(run);
+  if (stage !== undefined && run.stages !== null && stage !== run.stages.at + 1) throw refuseChanged(run);
+  if (pause !== undefined && run.state === 'paused' && pause !== run.pauseReason) throw refuseChanged(run);
 }
 
 async function refusalOf(
@@ -86,20 +94,20 @@ async function refusalOf(
 ): Promise<Refusal> {
   if (result === 'halted')
     return new Refusal('Everything is halted.', withSteps`Two people release the halt first: ${{ to: 'release' }}.`);
-  const run = await readRun(deps, runId);
-  const isOtherStage = result === 'forbidden' && to === 'paying' && state === 'paused' && run.stages !== null;
-  return isOtherStage ? refuseStage(run) : refuseMove(runId, state, to);
+  const hasChanged = result === 'forbidden' && to === 'paying' && state === 'paused';
+  return hasChanged ? refuseChanged(await readRun(deps, runId)) : refuseMove(runId, state, to);
 }
 
 const WORDS = { paused: 'paused', paying: 'resumed', cancelled: 'cancelled' } as const;
 
-function refuseStage({ id, stages }: Run): Refusal {
+/** Somebody released another stage, or paused it again. */
+function refuseChanged({ id, state, stages, pauseReason }: Run): Refusal {
   const at =
     stages === null
       ? ''
-      : ` Its stage ${stages.at + 1} of ${stages.ends.length} ${stages.isOver ? 'is over' : 'is being paid'} now.`;
+      : ` Its stage ${stages.at + 1} of ${stages.ends.length} is ${stages.isOver ? 'over' : 'being paid'} now.`;
   return new Refusal(
-    `Somebody released another stage of run ${id} meanwhile.${at}`,
+    `Run ${id} is not as you saw it: it is ${state}${pauseReason === null ? '' : `, for ${pauseReason}`}.${at}`,
     withSteps`Look at it, then decide again: ${{ to: 'see-run', run: id }}.`,
   );
 }

@@ -74,10 +74,15 @@ export async function startRun(deps: StartDeps, run: Run, tick = false): Promise
   await deps.wake(run.id);
 }
 
-/** Starts the runs that wait for a schedule. */
-export async function startWaitingRuns(deps: StartDeps): Promise<void> {
+/** Starts the runs that waited for a schedule when its time came, in milliseconds since 1970: the tick may be late. */
+export async function startWaitingRuns(deps: StartDeps, plannedMs: number): Promise<void> {
   for (const runId of await deps.ledger.runs.live()) {
     const run = await deps.ledger.runs.read(runId);
-    if (run !== undefined) await startRun(deps, run, true);
+    if (run !== undefined && waitsSince(run) <= plannedMs) await startRun(deps, run, true);
   }
+}
+
+/** Since when a run may be started, in milliseconds since 1970 of Redis's clock. */
+function waitsSince({ createdAt, recordedAt, approvals }: Run): number {
+  return Math.max(createdAt, recordedAt ?? 0, ...approvals.map(({ at }) => at));
 }

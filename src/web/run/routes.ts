@@ -56,7 +56,11 @@ export function addRunPages(web: Web, deps: WebDeps): void {
   addLiveRoutes(web, deps, sources);
 }
 
-const controlForm = z.strictObject({ reason: reasonText, stage: stageNumber.optional() });
+const controlForm = z.strictObject({
+  reason: reasonText,
+  stage: stageNumber.optional(),
+  pause: z.string().max(1000).optional(),
+});
 
 const ACTS = [
   { path: 'pause', act: 'pause', change: pauseRun, page: '/runs/:run' },
@@ -70,8 +74,8 @@ function addControlRoutes(web: Web, deps: WebDeps): void {
   for (const { path, act, change, page } of ACTS) {
     web.post(`/runs/:run/${path}`, { config: { act, page }, schema: ofRun }, async (request, reply) => {
       const { id } = await findRun(deps, request.params.run);
-      const { reason, stage } = readForm(controlForm, request.body);
-      await change(deps.app, id, { actor: actorOf(request), reason, stage });
+      const form = readForm(controlForm, request.body);
+      await change(deps.app, id, { actor: actorOf(request), ...form });
       return await reply.redirect(`/runs/${id}`, 303);
     });
   }

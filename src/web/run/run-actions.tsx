@@ -22,9 +22,7 @@ export function RunActions({ run, who, retryRows }: ActionsProps) {
       <ApproveLink run={run} who={who} />
       <SettleLink run={run} isMain={run.state !== 'awaiting-approval' || !who.may('approve')} />
       <FileLinks run={run} retryRows={retryRows} />
-      {isPaused && who.may('resume') ? (
-        <ReasonForm id={id} act="resume" words={resumeWords(run)} stage={run.stages?.at} />
-      ) : null}
+      {isPaused && who.may('resume') ? <ReasonForm id={id} act="resume" words={resumeWords(run)} seen={run} /> : null}
       {isWaiting && who.may('pause') ? <ReasonForm id={id} act="pause" words="Do not start by itself" /> : null}
       {state === 'paying' && who.may('pause') ? <ReasonForm id={id} act="pause" words="Pause" /> : null}
       <EndLinks run={run} who={who} />
@@ -82,14 +80,17 @@ interface ReasonFormProps {
   readonly id: string;
   readonly act: 'pause' | 'resume';
   readonly words: string;
-  /** The stage that the page shows, from 0. */
-  readonly stage?: number | undefined;
+  /** The paused run that the page shows. */
+  readonly seen?: Run;
 }
 
-function ReasonForm({ id, act, words, stage }: ReasonFormProps) {
+function ReasonForm({ id, act, words, seen }: ReasonFormProps) {
+  const stage = seen?.stages?.at;
+  const pause = seen?.pauseReason ?? undefined;
   return (
     <Form action={`/runs/${id}/${act}`} class="run-action">
       {stage === undefined ? null : <input type="hidden" name="stage" value={stage + 1} />}
+      {pause === undefined ? null : <input type="hidden" name="pause" value={pause} />}
       <Field
         label={`Reason to ${act}`}
         name="reason"
