@@ -1,4 +1,5 @@
 import { EIGHTH_MUTATIONS } from './eighth-mutations.ts';
+import { FOURTEENTH_MUTATIONS } from './fourteenth-mutations.ts';
 import { LEDGER_MUTATIONS } from './ledger-mutations.ts';
 import { type Mutation, named, replaced } from './mutation.ts';
 import { NINTH_MUTATIONS } from './ninth-mutations.ts';
@@ -91,6 +92,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...TENTH_MUTATIONS,
   ...TWELFTH_MUTATIONS,
   ...THIRTEENTH_MUTATIONS,
+  ...FOURTEENTH_MUTATIONS,
   ...PAY_MUTATIONS,
   ...MATRIX_MUTATIONS,
 ];

@@ -9,8 +9,8 @@ export const THIRTEENTH_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a payment that fails ends its payout only when no other quote of it can be paid',
     edits: replaced(
-      'src/pay/track.ts',
-      'const beside = await lookBeside(deps, payout, now);',
+      'src/pay/beside.ts',
+      'const beside = await lookBeside(deps, payout, rules);',
       "const beside = 'over' as string;",
     ),
     caughtBy: named(BESIDE, 'a payment that fails ends its payout only when no other quote of it can be paid any more'),

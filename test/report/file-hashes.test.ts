@@ -34,6 +34,12 @@ test('the order of the rows does not matter', async () => {
   expect((await check(ROWS, { rowsHandedIn: handedIn(ROWS.toReversed()) })).ties).toBe(true);
 });
 
+test('one that was approved before another file of the same rows stood for it is no fault', async () => {
+  const former = 'f'.repeat(64);
+  const { ties, hashes } = await check(ROWS, { approved: [FILE, former, FILE] });
+  expect({ ties, approved: hashes.approved }).toEqual({ ties: true, approved: [former, FILE] });
+});
+
 describe('a report does not tie', () => {
   test.each([{ beneficiaryIdentityId: '0'.repeat(36) }, { reference: 'INV-X' }])(
     'when a row of the ledger is not the one that was handed in: %o',

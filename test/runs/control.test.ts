@@ -230,3 +230,25 @@ describe('a run is over', () => {
     }
   });
 });
+
+test('a resume that stood still does not undo a pause that its user never saw', async () => {
+  const run = await beginRun(ledger, { lines: [2] });
+  await pauseRun(deps, run, { actor: 'anna', reason: 'a look' });
+  const move: Ledger['runs']['move'] = async (runId, asked) => {
+    await resumeRun(deps, runId, { actor: 'bob', reason: 'go on' });
+    await pauseRun(deps, runId, { actor: 'carl', reason: 'the supplier is a fraud' });
+    return await ledger.runs.move(runId, asked);
+  };
+  const late = { ...deps, ledger: { ...ledger, runs: { ...ledger.runs, move } } };
+  const refusal = await refusalOf(resumeRun(late, run, BY_ANN));
+  expect(refusal.message).toBe(`Run ${run} is not as you saw it: it is paused, for the supplier is a fraud.`);
+  expect((await readRun(deps, run)).state).toBe('paused');
+});
+
+test('a resume from a page that shows another pause is refused', async () => {
+  const run = await beginRun(ledger, { lines: [2] });
+  await pauseRun(deps, run, { actor: 'carl', reason: 'the supplier is a fraud' });
+  await refusalOf(resumeRun(deps, run, { ...BY_ANN, pause: 'a look' }));
+  expect((await readRun(deps, run)).state).toBe('paused');
+  expect((await resumeRun(deps, run, { ...BY_ANN, pause: 'the supplier is a fraud' })).state).toBe('paying');
+});

@@ -38,7 +38,8 @@ export function fileHashes(run: Run, { rows, states, content }: Tally, onRecord:
   const same = accepted.find((one) => one === rowsInLedger);
   return {
     file: run.fileSha256,
-    approved: [...new Set(approved)],
+    // Each where it was approved last.
+    approved: [...new Set(approved.toReversed())].toReversed(),
     rowsHandedIn,
     rowsAccepted: same ?? accepted.at(-1) ?? null,
     rowsInLedger,
@@ -48,7 +49,8 @@ export function fileHashes(run: Run, { rows, states, content }: Tally, onRecord:
 
 /** File hash = approved hash = hash over the rows that were armed: what of that does not hold, a sentence each. */
 export function hashFaults({ file, approved, rows }: FileHashes): string[] {
-  const others = approved.filter((one) => one !== file);
+  // After a restore another file of the same rows may stand for one that was approved before it.
+  const others = approved.slice(approved.lastIndexOf(file) + 1);
   return [
     ...others.map((one) => `hashes: the file is ${file}, and approved was ${one}`),
     ...(rows === 'other' ? ['hashes: the rows in the ledger are not those that were handed in'] : []),
