@@ -8,7 +8,7 @@ import { IntentLogFault } from '../src/ledger/intents/intent-log.ts';
 import { withoutRepeats } from '../src/log.ts';
 import type { PayDeps } from '../src/pay/deps.ts';
 import { lookUpPayout } from '../src/pay/look-up/look-up.ts';
-import { trackPayout } from '../src/pay/track.ts';
+import { trackPayout } from '../src/pay/track/track.ts';
 import { Refusal } from '../src/refusal.ts';
 import { purgeRuns } from '../src/runs/after/purge.ts';
 import { startWaitingRuns } from '../src/runs/hand-in/start.ts';

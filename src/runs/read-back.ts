@@ -1,7 +1,7 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import { formatAmount, type Money, moneyOfDecimal } from '../money.ts';
 import type { PayDeps } from '../pay/deps.ts';
-import { finalState } from '../pay/payment-end.ts';
+import { finalState } from '../pay/track/payment-end.ts';
 import { type Outcome, outcomeOf, PAYMENT_STATES, type Payout } from '../payout.ts';
 import { isRefused } from '../report/row.ts';
 import type { Answer } from '../service/answer.ts';

@@ -7,7 +7,7 @@ const STAGES = 'test/runs/stages.test.ts';
 export const FOURTEENTH_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a quote beside a failed payment is over only by a proof of death',
-    edits: replaced('src/pay/beside.ts', "if (!canBeProvenDead(payout, rules)) return 'never';", ''),
+    edits: replaced('src/pay/track/beside.ts', "if (!canBeProvenDead(payout, rules)) return 'never';", ''),
     caughtBy: named(
       BESIDE,
       'where the service said yes to the first one, a payment that fails beside another quote is held for people',
@@ -15,7 +15,7 @@ export const FOURTEENTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'one "not found" of a quote beside a failed payment does not count alone',
-    edits: replaced('src/pay/beside.ts', 'rules.now - payout.notFoundAt >= rules.notFoundGapMs', 'true'),
+    edits: replaced('src/pay/track/beside.ts', 'rules.now - payout.notFoundAt >= rules.notFoundGapMs', 'true'),
     caughtBy: named(
       BESIDE,
       'one "not found" of another quote does not end a payout, nor do two without the gap between them',
@@ -37,7 +37,7 @@ export const FOURTEENTH_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a resume releases no stage that its user did not see',
     edits: replaced('src/runs/decide/control.ts', 'stage !== run.stages.at + 1', 'false'),
-    caughtBy: named(STAGES, 'is not released further by whoever saw an earlier stage'),
+    caughtBy: named(STAGES, 'a run with stages is not released further by whoever saw an earlier stage'),
   },
   {
     guard: 'a resume undoes no pause that its user did not see',
@@ -60,12 +60,15 @@ export const FOURTEENTH_MUTATIONS: readonly Mutation[] = [
     edits: replaced('src/ledger/runs/recording.ts', 'ROW_PLACES.some(', "['ref'].some("),
     caughtBy: named(
       'test/ledger/recording.test.ts',
-      'of a file that had another originator while it was recorded is refused',
+      'recording of a file that had another originator while it was recorded is refused',
     ),
   },
   {
     guard: 'a late tick starts only runs that waited when its time came',
     edits: replaced('src/runs/hand-in/start.ts', 'waitsSince(run) <= plannedMs', 'true'),
-    caughtBy: named('test/runs/start.test.ts', 'is not started by a tick whose time had come before it was handed in'),
+    caughtBy: named(
+      'test/runs/start.test.ts',
+      'a run that waits for a schedule is not started by a tick whose time had come before it was handed in',
+    ),
   },
 ];

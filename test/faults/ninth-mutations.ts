@@ -54,7 +54,7 @@ export const NINTH_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a payment is followed whatever its reference looks like',
     edits: replaced(
-      'src/pay/track.ts',
+      'src/pay/track/track.ts',
       "'payment' in reading",
       "'payment' in reading && reading.kind !== 'other-reference'",
     ),

@@ -145,7 +145,7 @@ const DOUBTING: readonly Mutation[] = [
   },
   {
     guard: 'the difference of the clocks is added to the grace',
-    edits: replaced(LOOK_UP, ' + deps.service.clockDifferenceMs()', ''),
+    edits: replaced('src/pay/look-up/proof-of-death.ts', ' + deps.service.clockDifferenceMs()', ''),
     caughtBy: named(
       LOOK_UP_TESTS,
       'a not-found counts only later by as much as the service is seen to be behind our own clock',
@@ -201,7 +201,7 @@ const DOUBTING: readonly Mutation[] = [
   },
   {
     guard: 'nothing is proven by a capability that was seen not to hold',
-    edits: replaced('src/pay/look-up/look-up.ts', '!reading.disproved.includes(name)', 'true'),
+    edits: replaced('src/pay/look-up/proof-of-death.ts', '!reading.disproved.includes(name)', 'true'),
     caughtBy: named(
       PAY_TESTS,
       'a payment under another id than its quote is accepted under that id, and no quote is proven dead any more',

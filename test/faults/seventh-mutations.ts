@@ -42,7 +42,11 @@ export const SEVENTH_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a yes outlives a later attempt with the same quote',
     edits: [
-      ...replaced(COMPARE, `  redis.call('HSET', YES, e.y, e.p)\n  noteYes(p, e.y, e.p)`, '  noteYes(p, e.y, e.p)'),
+      ...replaced(
+        COMPARE,
+        `  redis.call('HSET', YES, e.y, e.p .. (e.n and ' named' or ''))\n  noteYes(p`,
+        '  noteYes(p',
+      ),
       ...replaced(COMPARE, "    set(p, 'z2', 0)\n  end\n", "  end\n  set(p, 'z2', 0)\n"),
     ],
     caughtBy: named(

@@ -71,7 +71,7 @@ export const TENTH_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'the only known payment is not forgotten by itself',
-    edits: replaced('src/pay/track.ts', "isPaymentGone: song === 'payment',", 'isPaymentGone: true,'),
+    edits: replaced('src/pay/track/track.ts', "isPaymentGone: song === 'payment',", 'isPaymentGone: true,'),
     caughtBy: named(
       'test/pay/forgotten-canary.test.ts',
       'a gateway that shows no payment, and answers all else, does not talk payrun out of the one that must be found',

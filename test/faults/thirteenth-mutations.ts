@@ -9,7 +9,7 @@ export const THIRTEENTH_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a payment that fails ends its payout only when no other quote of it can be paid',
     edits: replaced(
-      'src/pay/beside.ts',
+      'src/pay/track/beside.ts',
       'const beside = await lookBeside(deps, payout, rules);',
       "const beside = 'over' as string;",
     ),

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
 import type { AtCrashPoint, CrashPoint } from '../../src/pay/crash-point.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
-import { trackPayout } from '../../src/pay/track.ts';
+import { trackPayout } from '../../src/pay/track/track.ts';
 import type { SwitchSettings } from '../../src/sandbox/faults/switches.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Service } from '../../src/service/client.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openCanary } from '../../src/pay/look-up/canary.ts';
-import { trackPayout } from '../../src/pay/track.ts';
+import { trackPayout } from '../../src/pay/track/track.ts';
 import { GRACE_MS, openRig } from '../support/pay-rig.ts';
 import { useTestRedis } from '../support/redis.ts';
 import { errorBody, QUOTE_LIFE_MS } from '../support/scripted-service.ts';

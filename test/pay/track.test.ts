@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PayDeps } from '../../src/pay/deps.ts';
-import { trackPayout } from '../../src/pay/track.ts';
+import { trackPayout } from '../../src/pay/track/track.ts';
 import { GRACE_MS, openRig, type PayRig } from '../support/pay-rig.ts';
 import { useTestRedis } from '../support/redis.ts';
 import type { Json } from '../support/scripted-service.ts';

@@ -120,7 +120,7 @@ test('a payment that the service forgot, and that two people settled as not paid
   await log.noteAnswer({ quoteId: paid.quoteId ?? '', paymentId: paid.quoteId });
   await log.close();
   await movePayout(hosts.desk.ledger, paid, { to: 'accepted', quoteId: paid.quoteId ?? '', dueMs: 1000 });
-  // What src/pay/track.ts and src/runs/decide/decide.ts write.
+  // What src/pay/track/track.ts and src/runs/decide/decide.ts write.
   const gone = {
     reasonCode: 'E_PAYMENT_GONE',
     reason: 'the service does not know it any more',

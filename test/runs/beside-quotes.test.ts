@@ -4,7 +4,7 @@ import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { intentFiles, readIntentFile } from '../../src/ledger/intents/intent-log.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { lookUpPayout } from '../../src/pay/look-up/look-up.ts';
-import { trackPayout } from '../../src/pay/track.ts';
+import { trackPayout } from '../../src/pay/track/track.ts';
 import { lookUpDeadQuotes } from '../../src/runs/after/finish.ts';
 import { indicationsOf } from '../../src/runs/decide/choices.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';

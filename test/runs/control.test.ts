@@ -232,7 +232,7 @@ describe('a run is over', () => {
 });
 
 test('a resume that stood still does not undo a pause that its user never saw', async () => {
-  const run = await beginRun(ledger, { lines: [2] });
+  const run = await recordRun(ledger, { lines: [2] });
   await pauseRun(deps, run, { actor: 'anna', reason: 'a look' });
   const move: Ledger['runs']['move'] = async (runId, asked) => {
     await resumeRun(deps, runId, { actor: 'bob', reason: 'go on' });
@@ -246,7 +246,7 @@ test('a resume that stood still does not undo a pause that its user never saw', 
 });
 
 test('a resume from a page that shows another pause is refused', async () => {
-  const run = await beginRun(ledger, { lines: [2] });
+  const run = await recordRun(ledger, { lines: [2] });
   await pauseRun(deps, run, { actor: 'carl', reason: 'the supplier is a fraud' });
   await refusalOf(resumeRun(deps, run, { ...BY_ANN, pause: 'a look' }));
   expect((await readRun(deps, run)).state).toBe('paused');

@@ -6,7 +6,7 @@ import { openAuditLog } from '../../src/audit/audit-log.ts';
 import { openAuditStore } from '../../src/ledger/audit.ts';
 import { ledgerKeys } from '../../src/ledger/keys.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
-import { trackPayout } from '../../src/pay/track.ts';
+import { trackPayout } from '../../src/pay/track/track.ts';
 import { DECISIONS } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';

@@ -1,6 +1,6 @@
 import { lookUpPayout } from '../../src/pay/look-up/look-up.ts';
 import { payPayout } from '../../src/pay/pay-payout.ts';
-import { trackPayout } from '../../src/pay/track.ts';
+import { trackPayout } from '../../src/pay/track/track.ts';
 import { finishRun, lookUpDeadQuotes } from '../../src/runs/after/finish.ts';
 import type { Fleet } from './fleet.ts';
 import type { Process } from './process.ts';

@@ -7,7 +7,7 @@ import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
 import { acceptPayment, exchangeOf, holdBreach, logFields, markUnknown, placeOf } from '../facts.ts';
 import { isArmedFor, isLeftArmed } from '../next-step.ts';
-import { hasFailed } from '../payment-end.ts';
+import { hasFailed } from '../track/payment-end.ts';
 import { NO_CANARY } from './canary.ts';
 import { type LookUpReading, readLookUpAnswer } from './look-up-answer.ts';
 import {

@@ -3,7 +3,7 @@ import type { FormerQuote } from '../../ledger/runs/runs.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import { holdBreach } from '../../pay/facts.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
-import { hasFailed } from '../../pay/payment-end.ts';
+import { hasFailed } from '../../pay/track/payment-end.ts';
 import { OPEN_STATES, type Payout, placeOfId, type Run } from '../../payout.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../../service/token.ts';

@@ -7,7 +7,7 @@ import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { Seals } from '../../ledger/seals.ts';
 import { FIRST_TRACK_MS, LOOK_DAILY_MS } from '../../pay/due.ts';
 import { acceptPayment, NO_REASON, noteAnswer, paymentValues, placeOf } from '../../pay/facts.ts';
-import { finalState } from '../../pay/payment-end.ts';
+import { finalState } from '../../pay/track/payment-end.ts';
 import { type Decision, type Payout, type Proposal, payoutId } from '../../payout.ts';
 import { Refusal, withSteps } from '../../refusal.ts';
 import type { PaymentReply } from '../../service/replies.ts';

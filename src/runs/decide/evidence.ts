@@ -4,7 +4,7 @@ import type { PayDeps } from '../../pay/deps.ts';
 import { acceptPayment, exchangeOf, holdBreach } from '../../pay/facts.ts';
 import { NO_CANARY } from '../../pay/look-up/canary.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
-import { hasFailed } from '../../pay/payment-end.ts';
+import { hasFailed } from '../../pay/track/payment-end.ts';
 import { type Decision, type Payout, payoutId } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import type { PaymentReply } from '../../service/replies.ts';

@@ -1,11 +1,11 @@
-import type { PayoutMove } from '../ledger/payouts/acts.ts';
-import { type Payout, payoutId } from '../payout.ts';
-import type { PaymentReply } from '../service/replies.ts';
-import type { PayDeps } from './deps.ts';
-import { LOOK_DAILY_MS } from './due.ts';
-import { exchangeOf, holdBreach } from './facts.ts';
-import { readLookUpAnswer } from './look-up/look-up-answer.ts';
-import { canBeProvenDead, type DeathRules, isQuoteOver } from './look-up/proof-of-death.ts';
+import type { PayoutMove } from '../../ledger/payouts/acts.ts';
+import { type Payout, payoutId } from '../../payout.ts';
+import type { PaymentReply } from '../../service/replies.ts';
+import type { PayDeps } from '../deps.ts';
+import { LOOK_DAILY_MS } from '../due.ts';
+import { exchangeOf, holdBreach } from '../facts.ts';
+import { readLookUpAnswer } from '../look-up/look-up-answer.ts';
+import { canBeProvenDead, type DeathRules, isQuoteOver } from '../look-up/proof-of-death.ts';
 import { hasFailed } from './payment-end.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { PayoutState } from '../payout.ts';
-import type { PaymentReply } from '../service/replies.ts';
+import type { PayoutState } from '../../payout.ts';
+import type { PaymentReply } from '../../service/replies.ts';
 
 /**
  * What the service's states mean for a payout. A state that is not here leaves the payout

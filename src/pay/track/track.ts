@@ -1,14 +1,14 @@
-import type { PayoutMove } from '../ledger/payouts/acts.ts';
-import type { Payout, PayoutPlace } from '../payout.ts';
-import type { PaymentReply } from '../service/replies.ts';
+import type { PayoutMove } from '../../ledger/payouts/acts.ts';
+import type { Payout, PayoutPlace } from '../../payout.ts';
+import type { PaymentReply } from '../../service/replies.ts';
+import type { PayDeps } from '../deps.ts';
+import { LOOK_DAILY_MS } from '../due.ts';
+import { exchangeOf, holdBreach, paymentValues, placeOf } from '../facts.ts';
+import { type LookUpReading, readLookUpAnswer } from '../look-up/look-up-answer.ts';
+import { type DeathRules, deathRules } from '../look-up/proof-of-death.ts';
+import { wordsOf } from '../refused.ts';
 import { moveBeside } from './beside.ts';
-import type { PayDeps } from './deps.ts';
-import { LOOK_DAILY_MS } from './due.ts';
-import { exchangeOf, holdBreach, paymentValues, placeOf } from './facts.ts';
-import { type LookUpReading, readLookUpAnswer } from './look-up/look-up-answer.ts';
-import { type DeathRules, deathRules } from './look-up/proof-of-death.ts';
 import { finalState } from './payment-end.ts';
-import { wordsOf } from './refused.ts';
 
 /** Follows an accepted payment towards its end, or looks whether a completed one came back. */
 export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: AbortSignal): Promise<void> {
