@@ -6,7 +6,7 @@ import type { Answer } from './answer.ts';
 const FAILURES_MAX = 6;
 const WAIT_MS_MIN = 500;
 /** A service that is back is noticed within it, and so what waited settles in time. */
-const WAIT_MS_MAX = 5000;
+const WAIT_MS_MAX = 8000;
 /** Those who waited start again spread over this long, so that its return brings no storm. */
 const RETURN_SPREAD_MS = 1000;
 

@@ -139,7 +139,7 @@ function isOther(row: RowRecord, there: StoredPayout | undefined): boolean {
   const { values } = there;
   if (there.state === 'refused') {
     if (REFUSED_FOR_NOW.includes(values.get('code'))) return false;
-    return sound !== undefined || values.get('cells') !== row.fields['cells'];
+    return row.state === 'ready' || values.get('cells') !== row.fields['cells'];
   }
   return sound === undefined || ROW_PLACES.some((name) => values.get(name) !== sound.fields[name]);
 }
