@@ -1,4 +1,5 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -192,18 +193,19 @@ test('a host that is lost before Redis is restarted is told by worker, watch, st
   rmSync(join(cwd, 'lost'), { recursive: true });
   process.kill(own.pid, 'SIGKILL');
   await own.restart();
+  const named = `${id} \\(${join(cwd, 'lost')} on ${hostname()}\\)`;
   const remedy = `"payrun write-off ${id} --reason TEXT --as NAME"`;
   for (const one of [working, watching]) await one.said(remedy);
   const status = await processes.run(['status', runId], { cwd, env: looking });
   expect(status.stderr).toMatch(
     new RegExp(
-      `^Nothing is sent: Redis was restarted, .* data directory ${id}\\. [0-9]+ of 60 rows were sent.*wait\\.`,
+      `^Nothing is sent: Redis was restarted, .* data directory ${named}\\. [0-9]+ of 60 rows were sent.*wait\\.`,
       'm',
     ),
   );
   expect(status.stderr).toContain(remedy);
   expect((await processes.run(['doctor'], { cwd, env })).stdout).toMatch(
-    new RegExp(`^FAIL +season .*${id}\n.*If it does not come back, two people write it off`, 'm'),
+    new RegExp(`^FAIL +season .*${named}\n.*If it does not come back, two people write it off`, 'm'),
   );
   const writeOff = (name: string) =>
     processes.run(['write-off', id, '--reason', 'it burnt', '--as', name], { cwd, env });
@@ -212,7 +214,7 @@ test('a host that is lost before Redis is restarted is told by worker, watch, st
   const second = await writeOff('bob');
   expect(second.stdout).toMatch(/^written off: \d+ payouts are held/);
   expect(second.stderr).toMatch(/payrun list RUN --outcome held.*from a day on[^]*payrun release --as NAME/);
-  await working.said(`Nothing waits for the data directory ${id} any more`);
+  await working.said(`Nothing waits for the data directory ${id} (${join(cwd, 'lost')} on ${hostname()}) any more`);
   const { stdout: held } = await processes.run(['list', runId, '--outcome', 'held', '--json'], { cwd, env });
   const [first] = z.array(z.object({ reference: z.string() })).parse(JSON.parse(held));
   const shown = await processes.run(['show', runId, first?.reference ?? ''], { cwd, env });
