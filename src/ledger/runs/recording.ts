@@ -237,7 +237,7 @@ function recorded(
       history: [],
       values: new Map(Object.entries({ ...row.fields, ...fields })),
     },
-    step: { to: state, actor: 'intake', reason: '' },
+    step: { to: state, actor: 'intake', reason: fields['rc'] ?? '' },
     operations: isNew ? [...operations, ['newben']] : operations,
   };
 }
