@@ -19,23 +19,61 @@ const EXIT_CODES: readonly (readonly [code: ExitCode, about: string])[] = [
 const TOPICS: Readonly<Record<string, () => string | Promise<string>>> = {
   'exit-codes': () => columns(EXIT_CODES.map(([code, about]) => [String(code), about])),
   settings: settingsHelp,
+  codes: codesHelp,
 };
 const SETTINGS_NOTE =
   'Each is a variable of the environment, or a line NAME=value in payrun.env or the file of --env-file; NAME_FILE names a\n' +
   'file with the value. "payrun settings show" shows the values in use and where they come from.';
 
-/** `payrun help [TOPIC]`: help of a command, the exit codes, or the settings. */
+/** `payrun help [TOPIC]`: help of a command, the exit codes, the settings, or the codes of rows. */
 export function helpCommand(program: Command): Command {
   return new Command('help')
-    .description('show help for a command, for exit-codes or for settings')
-    .argument('[topic...]', 'a command, exit-codes or settings')
-    .addHelpText('after', '\nExamples:\n  payrun help run\n  payrun help exit-codes')
+    .description('show help for a command, for exit-codes, settings or codes')
+    .argument('[topic...]', 'a command, exit-codes, settings, codes, or one of these codes')
+    .addHelpText('after', '\nExamples:\n  payrun help run\n  payrun help exit-codes\n  payrun help E_DUP_LIKELY')
     .action(async (words: string[]) => {
       const topic = TOPICS[words.join(' ')];
       if (topic !== undefined) return print(await topic());
+      const [code = ''] = words;
+      if (CODE.test(code)) return print(await codeHelp(code));
       commandAt(program, words).outputHelp();
     });
 }
+
+/** Codes of rows look so. */
+const CODE = /^[EW]_[A-Z_]+$/;
+
+/** What each code of a row says: those of files and rows that are not taken, then those of payouts. */
+async function codesHelp(): Promise<string> {
+  return columns((await readCodes()).map(([code, about]) => [code, firstSentence(about)]));
+}
+
+async function codeHelp(code: string): Promise<string> {
+  const found = (await readCodes()).find(([one]) => one === code);
+  if (found !== undefined) return found.slice(1).join('\n');
+  throw new Refusal(`There is no code ${code}.`, 'See "payrun help codes".');
+}
+
+async function readCodes(): Promise<(readonly [code: string, about: string, remedy: string])[]> {
+  const [{ PROBLEM_KINDS }, { REASONS }] = await Promise.all([
+    import('../intake/problems/problem-kinds.ts'),
+    import('../runs/decide/reason-words.ts'),
+  ]);
+  const problems = Object.entries(PROBLEM_KINDS).map(
+    ([code, { message, remedy }]) => [code, said(message), said(remedy)] as const,
+  );
+  const reasons = Object.entries(REASONS).map(
+    ([code, words]) => [code, `The payout waits or was not paid: ${words}.`, SHOWN] as const,
+  );
+  return [...problems, ...reasons.filter(([code]) => CODE.test(code))];
+}
+
+/** Without the facts of a case. */
+function said(text: string): string {
+  return text.replaceAll(/\{[a-z]+\}/gi, '...');
+}
+
+const SHOWN = 'What is known of it, and what two people may decide: payrun show RUN REFERENCE';
 
 /** Loaded by then: other help needs nothing of it. */
 async function settingsHelp(): Promise<string> {
@@ -59,7 +97,7 @@ function commandAt(program: Command, words: readonly string[]): Command {
     if (next === undefined) {
       throw new Refusal(
         `There is no help of ${words.join(' ')}.`,
-        'See "payrun --help" for the commands; "help settings" and "help exit-codes" are there too.',
+        'See "payrun --help" for the commands; "help settings", "help exit-codes" and "help codes" are there too.',
       );
     }
     command = next;

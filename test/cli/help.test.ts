@@ -34,6 +34,16 @@ describe('help', () => {
     );
   });
 
+  test('tells each code of a row, and what one of them says and asks for', async () => {
+    const text = await printed('help', 'codes');
+    for (const code of ['E_AMOUNT', 'E_DUP_LIKELY', 'E_NOT_PROVABLE'])
+      expect(text).toMatch(new RegExp(`^${code} +\\S`, 'm'));
+    expect(await printed('help', 'E_DUP_LIKELY')).toMatch(
+      /looks like an earlier payout\.\n.*payrun show RUN REFERENCE/,
+    );
+    expect(await printed('help', 'E_NEWLINE')).toMatch(/line ends.*\n.*Export the file again/);
+  });
+
   test.each([
     ['report', 'Usage: payrun report'],
     ['sandbox credential create', 'Usage: payrun sandbox credential create'],

@@ -1,8 +1,8 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { isOver, type Payout, type PayoutState, type Run } from '../../payout.ts';
+import { reasonWords } from '../../runs/decide/reason-words.ts';
 import type { Story } from '../../runs/story.ts';
 import { shownAmountsIn, shownDecimal } from '../parts/figures.ts';
-import { reasonWords } from '../parts/outcome-words.ts';
 
 /** To whom how much goes, from where, and what it costs. */
 export function PayoutCards({ story, payout }: { story: Story; payout: Payout | null }) {

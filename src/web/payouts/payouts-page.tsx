@@ -1,6 +1,7 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { OUTCOMES, type Payout, type RefusedRow, type Run } from '../../payout.ts';
 import { isRefused, type ReportRow, reportRow } from '../../report/row.ts';
+import { reasonWords } from '../../runs/decide/reason-words.ts';
 import { LISTED_ROWS_MAX, SEARCHED_ROWS_MAX } from '../../runs/search/large-run.ts';
 import type { RowColumn, RowSort } from '../../runs/search/row-search.ts';
 import { MoneyFields, SortChoice } from '../lists/list-fields.tsx';
@@ -8,7 +9,7 @@ import { Badge } from '../parts/badge.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { shownAmountsIn, shownCount, shownDecimal } from '../parts/figures.ts';
 import { Identity } from '../parts/identity.tsx';
-import { OUTCOME_TONES, OUTCOME_WORDS, reasonWords, STATE_WORDS } from '../parts/outcome-words.ts';
+import { OUTCOME_TONES, OUTCOME_WORDS, STATE_WORDS } from '../parts/outcome-words.ts';
 import { CountedPages } from '../parts/pages.tsx';
 import { Line, type SortLinks, sortLinks, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';

@@ -1,13 +1,14 @@
 import { escapeUnseen } from '../../intake/problems/shown-value.ts';
 import { outcomeOf, type Payout, payoutId } from '../../payout.ts';
 import { choicesOf, type DecisionRules } from '../../runs/decide/choices.ts';
+import { reasonWords } from '../../runs/decide/reason-words.ts';
 import { type SettlePage, settleReason, TO_SETTLE } from '../../runs/decide/to-settle.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Choice, Field } from '../parts/fields.tsx';
 import { shownAmountsIn } from '../parts/figures.ts';
 import { Identity } from '../parts/identity.tsx';
 import { Amount } from '../parts/money.tsx';
-import { OUTCOME_WORDS, reasonWords } from '../parts/outcome-words.ts';
+import { OUTCOME_WORDS } from '../parts/outcome-words.ts';
 import { Pages } from '../parts/pages.tsx';
 import { Line, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
