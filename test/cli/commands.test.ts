@@ -205,7 +205,7 @@ describe('submit', () => {
       run('report', submitted.runId),
       run('halt', '--reason', 'wrong file'),
     ]);
-    expect({ ...parsed(statusSchema, status.stdout), ending: undefined }).toEqual(submitted);
+    expect({ ...parsed(statusSchema, status.stdout), ending: undefined, outages: undefined }).toEqual(submitted);
     expect(report).toMatchObject({ code: 2, stdout: '' });
     expect(halt.stdout).toContain('Everything is halted: wrong file (service http://127.0.0.1:9 test tenant');
   });
@@ -241,7 +241,10 @@ describe('control', () => {
   test('a halt is released by two people, whatever the case of their names, and keeps runs from being resumed', async () => {
     const runId = await submitTwo();
     await run('pause', runId, '--reason', 'wait');
-    expect(await run('halt', '--reason', 'wrong account', '--as', 'anna')).toMatchObject({ code: 0, stderr: '' });
+    expect(await run('halt', '--reason', 'wrong account', '--as', 'anna')).toMatchObject({
+      code: 0,
+      stderr: 'Two people release it: "payrun release --as NAME".\n',
+    });
     const resume = await run('resume', runId);
     expect(resume.code).toBe(2);
     expect(resume.stderr).toContain('Two people release the halt first');

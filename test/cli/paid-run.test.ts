@@ -13,6 +13,7 @@ import {
   statusSchema,
   storySchema,
   usePayrun,
+  watchSchema,
 } from './payrun.ts';
 
 const redis = await useTestRedis();
@@ -62,7 +63,7 @@ describe('submit, worker and watch', () => {
 
   test('watch prints a document a line, no two alike, until the run is over', () => {
     const lines = watch.stdout.trimEnd().split('\n');
-    const runs = lines.map((line) => parsed(runSchema, line));
+    const runs = lines.map((line) => parsed(watchSchema, line));
     expect(runs.at(-1)).toMatchObject({ state: 'finished', outcomes: { waiting: 0, unknown: 0, refused: 1 } });
     expect(new Set(lines).size).toBe(lines.length);
     expect(watch.code).toBe(4);

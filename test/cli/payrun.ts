@@ -116,7 +116,16 @@ export const runSchema = z.strictObject({
 });
 
 /** What `status` prints: the run, and when it ends by the rate of now. */
-export const statusSchema = runSchema.extend({ ending: z.looseObject({ at: z.iso.datetime() }).nullable() });
+const outage = z.strictObject({
+  what: z.enum(['service', 'disk']),
+  name: z.string(),
+  since: z.iso.datetime(),
+  fault: z.string(),
+});
+/** What `watch --json` prints on each line. */
+export const watchSchema = runSchema.extend({ outages: z.array(outage) });
+/** What `status --json` prints. */
+export const statusSchema = watchSchema.extend({ ending: z.looseObject({ at: z.iso.datetime() }).nullable() });
 
 /** What `validate`, and a refused `run` or `submit`, print. */
 export const problemsSchema = z.strictObject({

@@ -19,7 +19,8 @@ const paid = () => readBook(join(payrun.dir, 'data/sandbox')).length;
 test('payrun run --stage pays the first rows, ends with the command that releases the rest, and is carried on after it', async () => {
   const first = await payrun.run(['run', 'payouts.csv', '--stage', '3,50%,rest', '--as', 'anna']);
   expect(first.stdout).toMatch(/stage 1 of 3, to row 3 of 12, is over \(3 paid\): look at it before it goes on/);
-  const [, runId = ''] = /paused after stage 1 of 3 -> payrun resume (\S+) --stage 1 --as NAME/.exec(first.stdout) ?? [];
+  const [, runId = ''] =
+    /paused after stage 1 of 3 -> payrun resume (\S+) --stage 1 --as NAME/.exec(first.stdout) ?? [];
   expect([first.code, paid()]).toEqual([EXIT.notPaid, 3]);
   const again = await payrun.run(['run', 'payouts.csv', '--stage', '1,rest']);
   expect(again.stderr).toContain('--stage changes nothing: the file was handed in before');
