@@ -68,6 +68,16 @@ test.each([
   },
 );
 
+test('whoever hands in a file that Redis forgot may say at once when it is to start', async () => {
+  const putBack = await desk.copy();
+  await desk.submit(FILE, { actor: 'anna' });
+  await putBack();
+  await desk.compares();
+  const [restored] = await desk.runs();
+  expect(restored).toMatchObject({ state: 'recording', askedStart: null });
+  expect((await desk.submit(FILE, { actor: 'bob', startAt: LATER })).askedStart).toBe(LATER);
+});
+
 test('what was said first holds against what is said later', async () => {
   await killed(FILE, { actor: 'anna', startAt: LATER, stages: STAGES });
   const run = await desk.submit(FILE, { actor: 'bob', startAt: LATER + 1, stages: { ...STAGES, sizes: '2,rest' } });
