@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { expect, test } from 'vitest';
 import { MUTATIONS, SENT_TWICE } from './faults/mutations.ts';
+import { expressionsOfSources } from './support/source-expressions.ts';
 
 /*
  * The mutations take long to run. That each of them still changes one place of the source, and that the tests that are
@@ -111,4 +112,8 @@ test('the tests that have to notice a mutation are there', () => {
   );
   expect(gone).toEqual([]);
   expect(ALL.filter(({ caughtBy }) => caughtBy.length === 0)).toEqual([]);
+});
+
+test('every regular expression is put together of constants, so that how long it takes can be told', () => {
+  expect(expressionsOfSources().size).toBeGreaterThan(200);
 });
