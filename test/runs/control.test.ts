@@ -240,8 +240,8 @@ test('a resume that stood still does not undo a pause that its user never saw', 
     return await ledger.runs.move(runId, asked);
   };
   const late = { ...deps, ledger: { ...ledger, runs: { ...ledger.runs, move } } };
-  const refusal = await refusalOf(resumeRun(late, run, BY_ANN));
-  expect(refusal.message).toBe(`Run ${run} is not as you saw it: it is paused, for the supplier is a fraud.`);
+  const words = `Run ${run} is not as you saw it: it is paused, for the supplier is a fraud.`;
+  await expect(resumeRun(late, run, BY_ANN)).rejects.toThrow(words);
   expect((await readRun(deps, run)).state).toBe('paused');
 });
 
