@@ -75,11 +75,11 @@ async function heldBeside(): Promise<void> {
 }
 
 /** What two people are shown who settle it, each of whom read what speaks against it. */
-async function settle(decision: 'paid' | 'not-paid', paymentId: string): Promise<string[]> {
+async function settle(decision: 'paid' | 'not-paid', paymentId: string, pay = deps): Promise<string[]> {
   const said: string[] = [];
   for (const by of ['anna', 'bob']) {
     const asked = { decision, paymentId, by, reason: 'the console', caveats: 'read' } as const;
-    const all = { ...app, openPay: async () => deps, wake: async () => {}, ensureSeason: async () => [] };
+    const all = { ...app, openPay: async () => pay, wake: async () => {}, ensureSeason: async () => [] };
     const told = await decidePayout(all, await payout(), asked).catch((error: unknown) => ({
       result: String(error),
       evidence: [],
@@ -178,6 +178,30 @@ test.each([
   // Nor is it followed again because its payment is still there.
   await lookUpPayout(later, { runId, line: 2 });
   expect(await payout()).toMatchObject(held);
+});
+
+test('two people can settle such a payout as not paid, once they read what speaks against it', async () => {
+  await heldBeside();
+  answer({ [OWN]: payment(OWN, 'FAILED') });
+  await settleAsPaid(OWN);
+  await trackPayout(await onDay(1, { rules: { ...deps.rules, capabilities: new Set() } }), { runId, line: 2 }, NOW);
+  await server.redis.hdel(`${app.config.prefix}:head`, 'halt');
+  const settled = await settle('not-paid', '', await onDay(2));
+  expect(settled[1]).toMatch(/^done.*knows no payment for the quote \S+03 .*the payment \S+01 is FAILED/);
+  expect((await payout()).state).toBe('rejected');
+});
+
+test('the absence of the payment itself does not count as that of the quotes beside it', async () => {
+  await heldBeside();
+  answer({ [OWN]: payment(OWN, 'PROCESSING') });
+  await settleAsPaid(OWN);
+  answer({});
+  await trackPayout(await onDay(1), { runId, line: 2 }, NOW);
+  answer({ [OWN]: payment(OWN, 'FAILED') });
+  await trackPayout(await onDay(2), { runId, line: 2 }, NOW);
+  expect((await payout()).state).toBe('accepted');
+  await trackPayout(await onDay(3), { runId, line: 2 }, NOW);
+  expect((await payout()).state).toBe('failed');
 });
 
 test('a payment that comes back while another quote may be paid is shown as returned', async () => {

@@ -8,6 +8,7 @@ import {
   cancelRun,
   findPayout,
   hasEnded,
+  pauseMark,
   pauseRun,
   resumeRun,
 } from '../../src/runs/decide/control.ts';
@@ -240,7 +241,7 @@ test('a resume that stood still does not undo a pause that its user never saw', 
     return await ledger.runs.move(runId, asked);
   };
   const late = { ...deps, ledger: { ...ledger, runs: { ...ledger.runs, move } } };
-  const words = `Run ${run} is not as you saw it: it is paused, for the supplier is a fraud.`;
+  const words = `Run ${run} has changed since you looked: it is paused (the supplier is a fraud).`;
   await expect(resumeRun(late, run, BY_ANN)).rejects.toThrow(words);
   expect((await readRun(deps, run)).state).toBe('paused');
 });
@@ -248,7 +249,8 @@ test('a resume that stood still does not undo a pause that its user never saw', 
 test('a resume from a page that shows another pause is refused', async () => {
   const run = await recordRun(ledger, { lines: [2] });
   await pauseRun(deps, run, { actor: 'carl', reason: 'the supplier is a fraud' });
-  await refusalOf(resumeRun(deps, run, { ...BY_ANN, pause: 'a look' }));
+  await refusalOf(resumeRun(deps, run, { ...BY_ANN, pause: pauseMark({ pauseReason: 'a look' }) }));
   expect((await readRun(deps, run)).state).toBe('paused');
-  expect((await resumeRun(deps, run, { ...BY_ANN, pause: 'the supplier is a fraud' })).state).toBe('paying');
+  const pause = pauseMark({ pauseReason: 'the supplier is a fraud' });
+  expect((await resumeRun(deps, run, { ...BY_ANN, pause })).state).toBe('paying');
 });

@@ -2,12 +2,11 @@ import type { MoveResult, PayoutReading } from '../../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { PayoutPlace } from '../../payout.ts';
 import { type Payout, payoutId } from '../../payout.ts';
-import type { PaymentReply } from '../../service/replies.ts';
 import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
 import { acceptPayment, exchangeOf, holdBreach, logFields, markUnknown, placeOf } from '../facts.ts';
 import { isArmedFor, isLeftArmed } from '../next-step.ts';
-import { hasFailed } from '../track/payment-end.ts';
+import { isHeldBeside } from '../track/payment-end.ts';
 import { NO_CANARY } from './canary.ts';
 import { type LookUpReading, readLookUpAnswer } from './look-up-answer.ts';
 import {
@@ -68,11 +67,6 @@ async function lookUpQuote(
       if (payout.state === 'unknown') await lookAgain(deps, payout, { ...at, reason: whyNothing(found) });
       else await note(deps, payout, { dueMs: LOOK_DAILY_MS });
   }
-}
-
-/** Its payment failed, and nothing can prove that another quote of it was not paid (track.ts). */
-function isHeldBeside({ reasonCode, paymentState }: Payout, payment: PaymentReply): boolean {
-  return reasonCode === 'E_NOT_PROVABLE' && hasFailed({ paymentState }) && hasFailed(payment);
 }
 
 function whyNothing(found: Extract<LookUpReading, { kind: 'nothing' | 'other-reference' }>): string {

@@ -34,16 +34,20 @@ export async function moveBeside(
   if (beside === 'breach') return undefined;
   if (beside === 'over') return move;
   if (beside === 'never' && payout.state === 'accepted') return holdBeside(payout, paymentState);
-  const isFirst = beside === 'first' && payout.notFoundAt === null;
   const values = {
-    ...(isFirst ? { notFoundAt: rules.now } : {}),
+    ...(beside === 'first' && !wasFirst(payout) ? { notFoundAt: rules.now } : {}),
     ...(paymentState === payout.paymentState ? {} : { paymentState }),
   };
   return Object.keys(values).length === 0 ? {} : { values };
 }
 
+/** Whether the other quotes were missing before. While the payment had not failed, the time was that of its own absence. */
+function wasFirst(payout: Payout): payout is Payout & { readonly notFoundAt: number } {
+  return payout.notFoundAt !== null && hasFailed(payout);
+}
+
 /** The payment is over, but nothing can prove that no other quote of the payout was paid: people decide. */
-function holdBeside(payout: Payout, paymentState: string): Partial<PayoutMove> {
+export function holdBeside(payout: Payout, paymentState: string): Partial<PayoutMove> {
   const reason = `the payment ${payout.paymentId} is ${paymentState}, and nothing can prove that no other quote of it was paid`;
   return {
     to: 'held',
@@ -68,7 +72,7 @@ async function lookBeside(deps: PayDeps, payout: Payout, rules: DeathRules): Pro
   if (missing.length === 0) return 'over';
   if (!canBeProvenDead(payout, rules)) return 'never';
   if (!missing.every(Boolean)) return 'open';
-  return payout.notFoundAt !== null && rules.now - payout.notFoundAt >= rules.notFoundGapMs ? 'over' : 'first';
+  return wasFirst(payout) && rules.now - payout.notFoundAt >= rules.notFoundGapMs ? 'over' : 'first';
 }
 
 /** `missing`: the answer says that it is not paid, and it can be paid no more. */
@@ -81,8 +85,8 @@ async function lookAtOne(
   const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: quoteId });
   if (reading.kind === 'nothing') return 'open';
   if (reading.kind === 'not-found') {
-    const isMissing = isBesideOver(payout, reading.date ?? rules.now, rules) && (await deps.canary.sings(quoteId));
-    return isMissing === false ? 'open' : 'missing';
+    if (!isBesideOver(payout, reading.date, rules)) return 'open';
+    return (await deps.canary.sings(quoteId)) === false ? 'open' : 'missing';
   }
   if (hasFailed(reading.payment) || (await isOfAnother(deps, payout, reading.payment))) return 'failed';
   const { paymentState } = reading.payment;
@@ -92,9 +96,10 @@ async function lookAtOne(
 }
 
 /** The payout's end is the last one of all its quotes. Other credentials than they were armed under need not be shown a payment. */
-function isBesideOver(payout: Payout, date: number, rules: DeathRules): boolean {
+function isBesideOver(payout: Payout, date: number | null, rules: DeathRules): boolean {
+  if (date === null || payout.credentials !== rules.credentials) return false;
   const armedAt = payout.armedAt ?? payout.history.at(-1)?.at ?? rules.now;
-  return payout.credentials === rules.credentials && isQuoteOver({ ...payout, armedAt }, { ...rules, date });
+  return isQuoteOver({ ...payout, armedAt }, { ...rules, date });
 }
 
 async function isOfAnother({ payouts }: PayDeps, payout: Payout, { paymentId }: PaymentReply): Promise<boolean> {

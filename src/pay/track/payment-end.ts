@@ -1,4 +1,4 @@
-import type { PayoutState } from '../../payout.ts';
+import type { Payout, PayoutState } from '../../payout.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 
 /**
@@ -21,4 +21,9 @@ export function finalState(paymentState: string | null): PayoutState | undefined
 export function hasFailed({ paymentState }: Pick<PaymentReply, 'paymentState'>): boolean {
   const end = finalState(paymentState);
   return end === 'failed' || end === 'returned';
+}
+
+/** Whether a payout is held whose payment failed, for nothing can prove that another quote of it was not paid (beside.ts). */
+export function isHeldBeside({ reasonCode, paymentState }: Payout, payment: PaymentReply): boolean {
+  return reasonCode === 'E_NOT_PROVABLE' && hasFailed({ paymentState }) && hasFailed(payment);
 }

@@ -7,8 +7,8 @@ import { exchangeOf, holdBreach, paymentValues, placeOf } from '../facts.ts';
 import { type LookUpReading, readLookUpAnswer } from '../look-up/look-up-answer.ts';
 import { type DeathRules, deathRules } from '../look-up/proof-of-death.ts';
 import { wordsOf } from '../refused.ts';
-import { moveBeside } from './beside.ts';
-import { finalState } from './payment-end.ts';
+import { holdBeside, moveBeside } from './beside.ts';
+import { finalState, hasFailed } from './payment-end.ts';
 
 /** Follows an accepted payment towards its end, or looks whether a completed one came back. */
 export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: AbortSignal): Promise<void> {
@@ -85,6 +85,8 @@ async function missingMove(
   if (reading.kind !== 'not-found' || payout.state !== 'accepted') return {};
   // Other credentials than it was made under need not be shown it.
   if (payout.credentials !== deps.service.fingerprint) return {};
+  // Its time of absence is that of the quotes beside it.
+  if (hasFailed(payout)) return holdBeside(payout, payout.paymentState ?? '');
   if (payout.notFoundAt === null) return { values: { notFoundAt: now } };
   const isLong = now - payout.notFoundAt > GRACES_MISSING_MAX * deps.rules.quoteGraceMs;
   const song = isLong && (await deps.canary.sings(payout.paymentId ?? undefined));

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Log } from '../../log.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../../payout.ts';
@@ -24,8 +25,16 @@ export interface Control {
 export interface Resumption extends Control {
   /** The stage, counted from 1, that is over as whoever resumes the run saw it; left out: the one that is over now. */
   readonly stage?: number | undefined;
-  /** Why the run is paused, as they saw it; left out: as it is now. */
+  /** The mark of the pause that they saw (`pauseMark`); left out: of the one that holds now. */
   readonly pause?: string | undefined;
+}
+
+/** Tells one pause of a run from another, in a form: the reason may hold what a form changes. */
+export function pauseMark({ pauseReason }: Pick<Run, 'pauseReason'>): string {
+  return createHash('sha256')
+    .update(pauseReason ?? '')
+    .digest('hex')
+    .slice(0, 16);
 }
 
 /** Stops a run from arming anything more, until it is resumed. What was sent is still looked up. */
@@ -84,7 +93,7 @@ async function moveRun(
 function requireResumable(run: Run, { stage, pause }: Pick<Resumption, 'stage' | 'pause'>): void {
   if (run.state !== 'paused' && run.state !== 'paying') throw refuseMove(run.id, run.state, 'paying');
   if (stage !== undefined && run.stages !== null && stage !== run.stages.at + 1) throw refuseChanged(run);
-  if (pause !== undefined && run.state === 'paused' && pause !== run.pauseReason) throw refuseChanged(run);
+  if (pause !== undefined && run.state === 'paused' && pause !== pauseMark(run)) throw refuseChanged(run);
 }
 
 async function refusalOf(
@@ -107,7 +116,7 @@ function refuseChanged({ id, state, stages, pauseReason }: Run): Refusal {
       ? ''
       : ` Its stage ${stages.at + 1} of ${stages.ends.length} is ${stages.isOver ? 'over' : 'being paid'} now.`;
   return new Refusal(
-    `Run ${id} is not as you saw it: it is ${state}${pauseReason === null ? '' : `, for ${pauseReason}`}.${at}`,
+    `Run ${id} has changed since you looked: it is ${state}${pauseReason === null ? '' : ` (${pauseReason})`}.${at}`,
     withSteps`Look at it, then decide again: ${{ to: 'see-run', run: id }}.`,
   );
 }

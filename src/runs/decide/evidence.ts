@@ -4,7 +4,7 @@ import type { PayDeps } from '../../pay/deps.ts';
 import { acceptPayment, exchangeOf, holdBreach } from '../../pay/facts.ts';
 import { NO_CANARY } from '../../pay/look-up/canary.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
-import { hasFailed } from '../../pay/track/payment-end.ts';
+import { hasFailed, isHeldBeside } from '../../pay/track/payment-end.ts';
 import { type Decision, type Payout, payoutId } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import type { PaymentReply } from '../../service/replies.ts';
@@ -105,11 +105,10 @@ async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly
     const exchange = exchangeOf(answer);
     const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
     const facts = { date, quoteGraceMs, words, caveats };
-    const ofAnother = await wordsOfAnother(deps, payout, reading);
-    if (ofAnother !== undefined) {
-      caveats.push(ofAnother);
-      continue;
-    }
+    const aside = await saidAside(deps, payout, reading);
+    words.push(...aside.words);
+    caveats.push(...aside.caveats);
+    if (aside.words.length + aside.caveats.length > 0) continue;
     switch (reading.kind) {
       case 'found':
       case 'other-reference':
@@ -132,6 +131,19 @@ async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly
     }
   }
   return { date, quoteGraceMs, words, caveats };
+}
+
+/** What a payment says that decides nothing: it belongs to another row, or is known to have failed. */
+async function saidAside(
+  deps: Pick<EvidenceDeps, 'ledger'>,
+  payout: Payout,
+  reading: LookUpReading,
+): Promise<Pick<Findings, 'words' | 'caveats'>> {
+  const ofAnother = await wordsOfAnother(deps, payout, reading);
+  if (ofAnother !== undefined) return { words: [], caveats: [ofAnother] };
+  if (!('payment' in reading) || !isHeldBeside(payout, reading.payment)) return { words: [], caveats: [] };
+  const { paymentId, paymentState } = reading.payment;
+  return { words: [`the payment ${paymentId} is ${paymentState}`], caveats: [] };
 }
 
 /** Whether the payment of a quote has that quote's id. */

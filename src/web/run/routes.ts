@@ -59,7 +59,7 @@ export function addRunPages(web: Web, deps: WebDeps): void {
 const controlForm = z.strictObject({
   reason: reasonText,
   stage: stageNumber.optional(),
-  pause: z.string().max(1000).optional(),
+  pause: z.string().max(16).optional(),
 });
 
 const ACTS = [

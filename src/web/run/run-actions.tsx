@@ -1,4 +1,5 @@
 import { isOver, type Run } from '../../payout.ts';
+import { pauseMark } from '../../runs/decide/control.ts';
 import { Field } from '../parts/fields.tsx';
 import { counted, shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
@@ -86,11 +87,10 @@ interface ReasonFormProps {
 
 function ReasonForm({ id, act, words, seen }: ReasonFormProps) {
   const stage = seen?.stages?.at;
-  const pause = seen?.pauseReason ?? undefined;
   return (
     <Form action={`/runs/${id}/${act}`} class="run-action">
       {stage === undefined ? null : <input type="hidden" name="stage" value={stage + 1} />}
-      {pause === undefined ? null : <input type="hidden" name="pause" value={pause} />}
+      {seen === undefined ? null : <input type="hidden" name="pause" value={pauseMark(seen)} />}
       <Field
         label={`Reason to ${act}`}
         name="reason"
