@@ -27,11 +27,15 @@ export interface SeenAnswers {
 const ONE_CUT_MS = 1000;
 /** A limit that held for so long is not another one for one refusal: requests that were late went in a bunch. */
 const HELD_MS = 30_000;
-/** By so much the rate grows in a second's worth of payments while no limit is known. */
+/** By so much the rate grows in a second's worth of payments while no limit is near. */
 const GROWTH = 2;
+/** While it grows so, the payments of a second are this share of the rate that holds when it is known that they were too many. */
+const LAST_SECOND = 0.6;
 /** Requests come in small bunches, so that a rate that is refused now and then is this much too high. */
-const MET = 0.96;
-/** Near a known limit, as a share of it, the rate climbs slowly; past it by as much, the limit is another one by now. */
+const MET = 0.95;
+/** One that was refused sooner is this much too high. */
+const MET_AGAIN = 0.98;
+/** Near a known limit, as a share of it, the rate climbs slowly. What is refused below, or past it, shows another limit. */
 const NEAR = 0.97;
 const PAST = 1.05;
 /** By this much of itself a second's worth of payments takes the rate further there. Up to there, it doubles it. */
@@ -65,15 +69,22 @@ function cut(rate: Rate, { now, within }: { now: number; within: (perSecond: num
   // A clock that stepped back has left no cut behind.
   if (sinceCut >= 0 && sinceCut < ONE_CUT_MS) return rate;
   const halved = { ...rate, perSecond: within(perSecond / 2), cutAt: now };
-  // What is refused while the rate grows was too much for the last second, which began at a lower rate.
-  if (limit === null) return { ...halved, limit: perSecond / GROWTH, isEstimate: true };
-  const isKept = perSecond <= limit && sinceCut >= HELD_MS;
-  return { ...halved, limit: isKept ? limit : perSecond * MET, isEstimate: false };
+  if (limit === null) return { ...halved, limit: perSecond * LAST_SECOND, isEstimate: true };
+  return { ...halved, limit: metLimit(perSecond, { ...rate, limit, sinceCut }), isEstimate: false };
+}
+
+function metLimit(
+  perSecond: number,
+  { limit, isEstimate, sinceCut }: { limit: number; isEstimate: boolean; sinceCut: number },
+): number {
+  const isAnother = isEstimate || perSecond < limit * NEAR || perSecond > limit * PAST;
+  if (isAnother) return perSecond * MET;
+  return sinceCut >= HELD_MS ? limit : limit * MET_AGAIN;
 }
 
 function climb({ perSecond, limit, isEstimate }: Rate, seconds: number): number {
   if (limit === null) return perSecond * GROWTH ** seconds;
   const near = limit * NEAR;
-  if (perSecond < near) return Math.min(near, perSecond * 2 ** seconds);
+  if (perSecond < near) return Math.min(near, perSecond * GROWTH ** seconds);
   return perSecond * (1 + (isEstimate ? ESTIMATE_PROBE : PROBE) * seconds);
 }

@@ -112,19 +112,30 @@ describe('the next rate', () => {
   });
 });
 
-test('a limit that is met while the rate grows is that of a second ago; later it is a little below the rate that met it', () => {
+test('a limit that is met while the rate grows is what a second came to; later it is a little below the rate that met it', () => {
   const within = { floor: 1, top: 400 };
   const refused = { well: 0, refused: 1 };
   const growing = nextRate({ perSecond: 100, limit: null, isEstimate: false, cutAt: 0 }, refused, {
     now: START,
     bounds: within,
   });
-  expect(growing.limit).toBe(50);
+  expect(growing.limit).toBe(60);
   const steady = nextRate({ perSecond: 70, limit: 79, isEstimate: false, cutAt: START }, refused, {
     now: START + 5000,
     bounds: within,
   });
-  expect(steady.limit).toBeCloseTo(67.2, 5);
+  expect(steady.limit).toBeCloseTo(66.5, 5);
+});
+
+test('a limit that held for half a minute is kept when one request near it is refused, and gives way when that comes sooner', () => {
+  const at = (now: number): Rate =>
+    nextRate(
+      { perSecond: 79.5, limit: 80, isEstimate: false, cutAt: START },
+      { well: 0, refused: 1 },
+      { now, bounds: { floor: 1, top: 400 } },
+    );
+  expect(at(START + 30_000)).toMatchObject({ limit: 80, perSecond: 39.75 });
+  expect(at(START + 29_999).limit).toBeCloseTo(78.4, 5);
 });
 
 const TICK_MS = 50;
