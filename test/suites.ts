@@ -56,7 +56,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   ['test/restore/few-random-acts.test.ts', 'quick'],
   ['test/restore/', 'system'],
   // Hosts that are lost, again and again.
-  ['test/runs/attack-seven-write-off.test.ts', 'system'],
+  ['test/runs/write-off-and-late-hosts.test.ts', 'system'],
   ['test/runs/lost-host.test.ts', 'system'],
   ['test/runs/write-off-later.test.ts', 'system'],
   ['test/runs/write-off.test.ts', 'system'],

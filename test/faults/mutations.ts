@@ -1,14 +1,14 @@
-import { EIGHTH_MUTATIONS } from './eighth-mutations.ts';
-import { FOURTEENTH_MUTATIONS } from './fourteenth-mutations.ts';
+import { BESIDE_PROOF_AND_RESUME_MUTATIONS } from './beside-proof-and-resume-mutations.ts';
+import { BESIDE_QUOTE_MUTATIONS } from './beside-quote-mutations.ts';
+import { HAND_IN_AND_SETTING_MUTATIONS } from './hand-in-and-setting-mutations.ts';
+import { LATE_HOST_AND_FORGED_WORD_MUTATIONS } from './late-host-and-forged-word-mutations.ts';
 import { LEDGER_MUTATIONS } from './ledger-mutations.ts';
+import { LOST_HOST_AND_STOP_MUTATIONS } from './lost-host-and-stop-mutations.ts';
 import { type Mutation, named, replaced } from './mutation.ts';
-import { NINTH_MUTATIONS } from './ninth-mutations.ts';
 import { PAY_MUTATIONS } from './pay-mutations.ts';
+import { REFERENCE_MUTATIONS } from './reference-mutations.ts';
 import { RESTORE_MUTATIONS } from './restore-mutations.ts';
-import { SEVENTH_MUTATIONS } from './seventh-mutations.ts';
-import { TENTH_MUTATIONS } from './tenth-mutations.ts';
-import { THIRTEENTH_MUTATIONS } from './thirteenth-mutations.ts';
-import { TWELFTH_MUTATIONS } from './twelfth-mutations.ts';
+import { STOP_AND_KNOWN_PAYMENT_MUTATIONS } from './stop-and-known-payment-mutations.ts';
 import { WRITE_OFF_MUTATIONS } from './write-off-mutations.ts';
 
 const ARM_AND_PAY = 'src/pay/arm-and-pay.ts';
@@ -86,13 +86,13 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LEDGER_MUTATIONS,
   ...RESTORE_MUTATIONS,
   ...WRITE_OFF_MUTATIONS,
-  ...SEVENTH_MUTATIONS,
-  ...EIGHTH_MUTATIONS,
-  ...NINTH_MUTATIONS,
-  ...TENTH_MUTATIONS,
-  ...TWELFTH_MUTATIONS,
-  ...THIRTEENTH_MUTATIONS,
-  ...FOURTEENTH_MUTATIONS,
+  ...LATE_HOST_AND_FORGED_WORD_MUTATIONS,
+  ...LOST_HOST_AND_STOP_MUTATIONS,
+  ...STOP_AND_KNOWN_PAYMENT_MUTATIONS,
+  ...REFERENCE_MUTATIONS,
+  ...HAND_IN_AND_SETTING_MUTATIONS,
+  ...BESIDE_QUOTE_MUTATIONS,
+  ...BESIDE_PROOF_AND_RESUME_MUTATIONS,
   ...PAY_MUTATIONS,
   ...MATRIX_MUTATIONS,
 ];

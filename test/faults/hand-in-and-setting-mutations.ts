@@ -1,9 +1,9 @@
 import { type Mutation, named, replaced } from './mutation.ts';
 
-const TWELFTH = 'test/restore/twelfth-attack.test.ts';
+const PAYMENT_AND_HAND_IN_TESTS = 'test/restore/payments-and-killed-hand-ins.test.ts';
 
-/** What the twelfth attack found. */
-export const TWELFTH_MUTATIONS: readonly Mutation[] = [
+/** Hand-ins that were cut short, safety settings, and payments that people settle. */
+export const HAND_IN_AND_SETTING_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a purged run keeps its reference when logs are compared',
     edits: replaced('src/ledger/scripts/compare.ts', 'if holder ~= id and not other and isPurged(run)', 'if false'),
@@ -20,7 +20,7 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
       'if (false) return { words, caveats, contradiction:',
     ),
     caughtBy: named(
-      TWELFTH,
+      PAYMENT_AND_HAND_IN_TESTS,
       'after a restore, a payment that was made beside a failed one is never called dead, and the failed one does not settle its row',
     ),
   },
@@ -28,7 +28,7 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
     guard: 'people decide nothing before all have compared',
     edits: replaced('src/runs/decide/decide.ts', '(await ensureSeason()).length > 0', 'false'),
     caughtBy: named(
-      TWELFTH,
+      PAYMENT_AND_HAND_IN_TESTS,
       'what a host that has yet to compare, or was written off, may have sent is not called never sent',
     ),
   },
@@ -40,7 +40,7 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
       'askedStart: null,',
     ),
     caughtBy: named(
-      TWELFTH,
+      PAYMENT_AND_HAND_IN_TESTS,
       'a hand-in that was killed while it recorded keeps its time when somebody else carries it on',
     ),
   },
@@ -52,7 +52,7 @@ export const TWELFTH_MUTATIONS: readonly Mutation[] = [
       'fields[name] = fields[name]',
     ),
     caughtBy: named(
-      TWELFTH,
+      PAYMENT_AND_HAND_IN_TESTS,
       'a hand-in that was killed while it recorded keeps its time and its stages when the same rows in other bytes take it over',
     ),
   },

@@ -3,8 +3,8 @@ import { type Mutation, named, replaced } from './mutation.ts';
 const BESIDE = 'test/runs/beside-quotes.test.ts';
 const STAGES = 'test/runs/stages.test.ts';
 
-/** What the fourteenth attack found. */
-export const FOURTEENTH_MUTATIONS: readonly Mutation[] = [
+/** The proof that a quote beside a failed payment is over, and what a resume undoes. */
+export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a quote beside a failed payment is over only by a proof of death',
     edits: replaced('src/pay/track/beside.ts', "if (!canBeProvenDead(payout, rules)) return 'never';", ''),

@@ -4,8 +4,8 @@ const COMMIT = 'src/ledger/scripts/commit.ts';
 const HAND_IN_TESTS = 'test/runs/stops-of-hand-ins.test.ts';
 const REFERENCE_TESTS = 'test/runs/other-reference.test.ts';
 
-/** What the ninth attack found. */
-export const NINTH_MUTATIONS: readonly Mutation[] = [
+/** Pauses, approvals and stages that hold, and payments that are known. */
+export const STOP_AND_KNOWN_PAYMENT_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'an approval lets only a run go that waits for it',
     edits: replaced(

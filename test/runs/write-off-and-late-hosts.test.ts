@@ -19,7 +19,7 @@ import {
 
 import { newId, only, useHosts } from './hosts-desk.ts';
 
-/* The seventh attack: what a write-off, a late host and a yes of the service come to together. */
+/* What a write-off, a late host and a yes of the service come to together. */
 
 const hosts = useHosts();
 

@@ -4,8 +4,8 @@ const BESIDE = 'test/runs/beside-quotes.test.ts';
 const CARRIED_ON = 'test/runs/carried-on.test.ts';
 const KNOWN_AS = 'test/runs/known-as.test.ts';
 
-/** What the thirteenth attack found. */
-export const THIRTEENTH_MUTATIONS: readonly Mutation[] = [
+/** Quotes beside the one that settles a row, and hand-ins that somebody carries on. */
+export const BESIDE_QUOTE_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a payment that fails ends its payout only when no other quote of it can be paid',
     edits: replaced(

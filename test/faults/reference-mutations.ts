@@ -2,8 +2,8 @@ import { type Mutation, named, replaced } from './mutation.ts';
 
 const COMPARE = 'src/ledger/scripts/compare.ts';
 
-/** What the tenth and the eleventh attack found. */
-export const TENTH_MUTATIONS: readonly Mutation[] = [
+/** Whose a reference is, which payments are known, and what a restore forgot of hand-ins. */
+export const REFERENCE_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a reference keeps who had it before people allowed another row',
     edits: replaced(

@@ -3,7 +3,7 @@ import { type Mutation, named, replaced } from './mutation.ts';
 const COMPARE = 'src/ledger/scripts/compare.ts';
 const WORD = 'src/ledger/people/word.ts';
 const RECOVERY = 'src/ledger/season/recovery.ts';
-const TESTS = 'test/runs/attack-seven-write-off.test.ts';
+const TESTS = 'test/runs/write-off-and-late-hosts.test.ts';
 const WRITER_TESTS = 'test/attack/redis-writer.test.ts';
 const WORD_TESTS = 'test/attack/forged-words.test.ts';
 const REPLAY_TESTS = 'test/attack/replayed-lists.test.ts';
@@ -11,8 +11,8 @@ const INSIDER_TESTS = 'test/attack/insider.test.ts';
 const LATE_HOST = 'a host that was written off and comes back while Redis is being restarted';
 const DISABLED = 'the word of an admin who was found out and disabled';
 
-/** What the seventh attack found, and that of who writes to Redis. */
-export const SEVENTH_MUTATIONS: readonly Mutation[] = [
+/** Hosts that come late or were written off, and words and records of people that somebody forged in Redis. */
+export const LATE_HOST_AND_FORGED_WORD_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'the counters of a directory without which others armed say nothing beside theirs',
     edits: replaced(

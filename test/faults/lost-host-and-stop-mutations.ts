@@ -8,8 +8,8 @@ const LOST_HOST_TESTS = 'test/runs/lost-host.test.ts';
 const STOP_TESTS = 'test/runs/stops-after-a-restore.test.ts';
 const AGAIN_TESTS = 'test/runs/cancelled-rows-again.test.ts';
 
-/** What the eighth attack found. */
-export const EIGHTH_MUTATIONS: readonly Mutation[] = [
+/** Hosts that were lost, what people had stopped before a restore, and which run a hand-in leads to. */
+export const LOST_HOST_AND_STOP_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'nothing is purged in a closed season',
     edits: replaced(
