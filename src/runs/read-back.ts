@@ -1,7 +1,7 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import { formatAmount, type Money, moneyOfDecimal } from '../money.ts';
 import type { PayDeps } from '../pay/deps.ts';
-import { finalState } from '../pay/track/payment-end.ts';
+import { finalState, hasFailed } from '../pay/track/payment-end.ts';
 import { type Outcome, outcomeOf, PAYMENT_STATES, type Payout } from '../payout.ts';
 import { isRefused } from '../report/row.ts';
 import type { Answer } from '../service/answer.ts';
@@ -89,7 +89,7 @@ async function compareOne(
     service,
   });
   if (isLeft) {
-    const isPaid = shown !== 'not-found' && isPayment(shown);
+    const isPaid = shown !== 'not-found' && isPayment(shown) && !hasFailed(shown);
     return isPaid ? [differs('payment of a quote that was left behind', null, shown.paymentState)] : [];
   }
   const outcome = outcomeOf(payout.state);

@@ -140,14 +140,17 @@ function unseen(record: StoredPayout, move: PayoutMove, to: PayoutState): Change
 
 function there(record: StoredPayout, move: PayoutMove): Change {
   const { runId, line } = move;
-  return { runId, line, before: record, after: record, operations: claims(move), isThere: true };
+  const other = move.values?.paymentId ?? undefined;
+  const known = record.values.get('pid') ?? record.values.get('q');
+  const beside: Operation[] = other === undefined || other === known ? [] : [['beside', other]];
+  return { runId, line, before: record, after: record, operations: [...claims(move), ...beside], isThere: true };
 }
 
 function note(record: StoredPayout, move: PayoutMove): Change {
   const { runId, line, dueMs } = move;
   const isReady = record.state === 'ready';
   const values = valuesOf(record, move);
-  const operations: Operation[] = [...confirmed(move, values), ...claims(move)];
+  const operations: Operation[] = [...confirmed(move, values), ...claims(move), ...leftPayment(record, move)];
   if (move.values?.paymentState !== undefined) operations.push(['changes']);
   if (isReady && dueMs !== 'as-it-is') operations.push(['slice', Math.ceil(dueMs ?? 0)]);
   const due = dueMs === 'as-it-is' ? record.due : dueOf(isReady ? undefined : dueMs);
@@ -252,11 +255,20 @@ function isOneOf(states: readonly PayoutState[], state: RowState): boolean {
   return states.some((one) => one === state);
 }
 
-function quoteEffects(record: StoredPayout, { dropQuote, leavesQuote }: PayoutMove): Operation[] {
+function quoteEffects(record: StoredPayout, move: PayoutMove): Operation[] {
+  const { dropQuote, leavesQuote } = move;
   const quoteId = record.values.get('q');
-  if (quoteId !== undefined && leavesQuote === true) return [['beside', quoteId]];
-  if (quoteId === undefined || dropQuote === undefined) return [];
-  return [[dropQuote === 'proven-dead' ? 'dead' : 'unsent', quoteId]];
+  const left = leftPayment(record, move);
+  if (quoteId === undefined) return left;
+  if (leavesQuote === true) return [...left, ['beside', quoteId]];
+  return dropQuote === undefined ? left : [...left, [dropQuote === 'proven-dead' ? 'dead' : 'unsent', quoteId]];
+}
+
+/** A payment in whose place another one counts from now on: it may be paid too. */
+function leftPayment(record: StoredPayout, { values }: PayoutMove): Operation[] {
+  const former = record.values.get('pid');
+  if (former === undefined || values?.paymentId === undefined || values.paymentId === former) return [];
+  return [['beside', former]];
 }
 
 function isLetGo(record: StoredPayout, to: PayoutState): boolean {

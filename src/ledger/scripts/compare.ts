@@ -151,8 +151,12 @@ local function isFormerQuote(p, id)
   return false
 end
 
+local function leaveBeside(p, id)
+  if not isFormerQuote(p, id) then noteQuote(p, id) end
+end
+
 -- What the service answered. A quote to which it said yes is never proven dead. A payment that people named leaves the quote
--- beside it.
+-- beside it, and so does any payment the one that counted before.
 local function noteYes(p, quote, payment, isNamed)
   set(p, 'z2', 1)
   if payment == '' then return end
@@ -162,9 +166,11 @@ local function noteYes(p, quote, payment, isNamed)
     keepPayments(credentials, { payment })
   end
   if payment == quote then return end
+  local former = get(p, 'pid')
+  if former and former ~= payment then leaveBeside(p, former) end
   set(p, 'pid', payment)
   redis.call('HSETNX', quotesKey(payment), payment, p.run .. '-' .. p.line)
-  if isNamed and not isFormerQuote(p, quote) then noteQuote(p, quote) end
+  if isNamed then leaveBeside(p, quote) end
 end
 
 local function restore(e)
@@ -273,7 +279,11 @@ local function restoreAnswer(e)
     return p and holdLeftBehind(p, e)
   end
   local isRejected = p.state == 'rejected' and not get(p, 'z2')
-  if not isInDoubt(p.state) and not isRejected then return end
+  if not isInDoubt(p.state) and not isRejected then
+    -- People named another payment for it, which this Redis forgot.
+    if e.n and e.p ~= e.y and get(p, 'pid') ~= e.p then leaveBeside(p, e.p) end
+    return
+  end
   -- A later attempt with the same quote is compared after it, perhaps by another directory.
   redis.call('HSET', YES, e.y, e.p .. (e.n and ' named' or ''))
   noteYes(p, e.y, e.p, e.n)

@@ -6,7 +6,7 @@ import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
 import { acceptPayment, exchangeOf, holdBreach, logFields, markUnknown, placeOf } from '../facts.ts';
 import { isArmedFor, isLeftArmed } from '../next-step.ts';
-import { isHeldBeside } from '../track/payment-end.ts';
+import { isKnownToHaveFailed } from '../track/payment-end.ts';
 import { NO_CANARY } from './canary.ts';
 import { type LookUpReading, readLookUpAnswer } from './look-up-answer.ts';
 import {
@@ -50,14 +50,8 @@ async function lookUpQuote(
   deps.log.debug('a payment was looked up', { ...logFields(payout), class: found.kind });
   switch (found.kind) {
     case 'found':
-      // It is not over because one of its payments is there: people settle it.
-      if (payout.state === 'held' && (payout.reasonCode === 'E_BREACH' || isHeldBeside(payout, found.payment)))
-        await note(deps, payout, { dueMs: LOOK_DAILY_MS });
-      else await acceptPayment(deps, payout, { quoteId: at.quoteId, payment: found.payment, exchange });
-      return;
     case 'breach':
-      if (payout.state === 'held') await noteBreach(deps, payout, found.evidence);
-      else await holdBreach(deps, payout, { evidence: `the payment shows ${found.evidence}`, exchange });
+      await readShown(deps, payout, { found, quoteId: at.quoteId, exchange });
       return;
     case 'not-found':
       await readNotFound(deps, payout, { ...at, date: found.date, exchange });
@@ -67,6 +61,23 @@ async function lookUpQuote(
       if (payout.state === 'unknown') await lookAgain(deps, payout, { ...at, reason: whyNothing(found) });
       else await note(deps, payout, { dueMs: LOOK_DAILY_MS });
   }
+}
+
+async function readShown(
+  deps: PayDeps,
+  payout: Payout,
+  shown: { found: Extract<LookUpReading, { kind: 'found' | 'breach' }>; quoteId: string; exchange: string },
+): Promise<void> {
+  const { found, quoteId, exchange } = shown;
+  const isHeld = payout.state === 'held';
+  if (isKnownToHaveFailed(payout, found.payment)) {
+    await note(deps, payout, isHeld ? { dueMs: LOOK_DAILY_MS } : {});
+  } else if (found.kind === 'breach') {
+    if (isHeld) await noteBreach(deps, payout, found.evidence);
+    else await holdBreach(deps, payout, { evidence: `the payment shows ${found.evidence}`, exchange });
+    // It is not over because one of its payments is there: people settle it.
+  } else if (isHeld && payout.reasonCode === 'E_BREACH') await note(deps, payout, { dueMs: LOOK_DAILY_MS });
+  else await acceptPayment(deps, payout, { quoteId, payment: found.payment, exchange });
 }
 
 function whyNothing(found: Extract<LookUpReading, { kind: 'nothing' | 'other-reference' }>): string {

@@ -23,7 +23,8 @@ export function hasFailed({ paymentState }: Pick<PaymentReply, 'paymentState'>):
   return end === 'failed' || end === 'returned';
 }
 
-/** Whether a payout is held whose payment failed, for nothing can prove that another quote of it was not paid (beside.ts). */
-export function isHeldBeside({ reasonCode, paymentState }: Payout, payment: PaymentReply): boolean {
-  return reasonCode === 'E_NOT_PROVABLE' && hasFailed({ paymentState }) && hasFailed(payment);
+/** Whether people have, or had, to settle a payout whose payment failed: that it is still there says nothing new. */
+export function isKnownToHaveFailed({ reasonCode, paymentState }: Payout, payment: PaymentReply): boolean {
+  const isForPeople = reasonCode === 'E_NOT_PROVABLE' || reasonCode === 'E_NOT_PAID';
+  return isForPeople && hasFailed({ paymentState }) && hasFailed(payment);
 }

@@ -5,10 +5,8 @@ import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS } from '../due.ts';
 import { exchangeOf, holdBreach, paymentValues, placeOf } from '../facts.ts';
 import { type LookUpReading, readLookUpAnswer } from '../look-up/look-up-answer.ts';
-import { type DeathRules, deathRules } from '../look-up/proof-of-death.ts';
 import { wordsOf } from '../refused.ts';
-import { holdBeside, moveBeside } from './beside.ts';
-import { finalState, hasFailed } from './payment-end.ts';
+import { finalState } from './payment-end.ts';
 
 /** Follows an accepted payment towards its end, or looks whether a completed one came back. */
 export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: AbortSignal): Promise<void> {
@@ -27,8 +25,8 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
     });
     return;
   }
-  const move = await nextMove(deps, payout, { reading, rules: deathRules(deps, read) });
-  if (move !== undefined) await makeMove(deps, payout, { move, exchange: exchangeOf(answer) });
+  const move = await nextMove(deps, payout, { reading, now: read.now });
+  await makeMove(deps, payout, { move, exchange: exchangeOf(answer) });
 }
 
 async function makeMove(
@@ -56,37 +54,45 @@ function isTracked(payout: Payout | undefined): payout is Payout & { readonly pa
 
 interface Looked {
   readonly reading: LookUpReading;
-  readonly rules: DeathRules;
+  /** Redis's time. */
+  readonly now: number;
 }
 
-/** What a look-up moves the payout to; undefined where it was held for what it brought to light. */
-async function nextMove(
-  deps: PayDeps,
-  payout: Payout,
-  { reading, rules }: Looked,
-): Promise<Partial<PayoutMove> | undefined> {
+async function nextMove(deps: PayDeps, payout: Payout, { reading, now }: Looked): Promise<Partial<PayoutMove>> {
   // Whose payment it is was known before: its reference says nothing new.
-  if (!('payment' in reading)) return await missingMove(deps, payout, { reading, now: rules.now });
+  if (!('payment' in reading)) return await missingMove(deps, payout, { reading, now });
   const move = moveOf(payout, reading.payment);
-  if (move.to !== 'failed' && move.to !== 'returned') return move;
-  const paymentState = reading.payment.paymentState ?? '';
-  return await moveBeside(deps, payout, { move, paymentState, rules });
+  const isOver = move.to === 'failed' || move.to === 'returned';
+  return isOver && (await hasOthers(deps, payout)) ? holdForPeople(payout, move) : move;
+}
+
+/** Whether the payout has another quote or payment that nobody has proven dead. */
+async function hasOthers({ runs }: PayDeps, { runId, line, paymentId }: Payout): Promise<boolean> {
+  return (await runs.quotesBeside(runId, line)).some((id) => id !== paymentId);
+}
+
+/** The payment is over, but another quote of the payout may be paid, or another payment: people decide (architecture.md, rule 8). */
+function holdForPeople({ paymentId }: Payout, { reason, values }: Partial<PayoutMove>): Partial<PayoutMove> {
+  return {
+    to: 'held',
+    reason: 'E_NOT_PROVABLE',
+    dueMs: LOOK_DAILY_MS,
+    values: {
+      ...values,
+      reasonCode: 'E_NOT_PROVABLE',
+      reason: `the payment ${paymentId} is ${reason}, and nothing can prove that no other quote of it was paid`,
+    },
+  };
 }
 
 /** A payment that the service made and does not know any more is held after this many times the grace of a quote. */
 const GRACES_MISSING_MAX = 12;
 
 /** What a look-up that does not show the payment says of it; `now`: Redis's time. */
-async function missingMove(
-  deps: PayDeps,
-  payout: Payout,
-  { reading, now }: { reading: LookUpReading; now: number },
-): Promise<Partial<PayoutMove>> {
+async function missingMove(deps: PayDeps, payout: Payout, { reading, now }: Looked): Promise<Partial<PayoutMove>> {
   if (reading.kind !== 'not-found' || payout.state !== 'accepted') return {};
   // Other credentials than it was made under need not be shown it.
   if (payout.credentials !== deps.service.fingerprint) return {};
-  // Its time of absence is that of the quotes beside it.
-  if (hasFailed(payout)) return holdBeside(payout, payout.paymentState ?? '');
   if (payout.notFoundAt === null) return { values: { notFoundAt: now } };
   const isLong = now - payout.notFoundAt > GRACES_MISSING_MAX * deps.rules.quoteGraceMs;
   const song = isLong && (await deps.canary.sings(payout.paymentId ?? undefined));

@@ -182,7 +182,8 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { a
     await moveOrRefuse(deps, payout, { ...people, to: 'completed' });
     return;
   }
-  const leavesQuote = leavesOwnQuote(quoteId, found);
+  // A payment of its own quote may turn up beside it.
+  const leavesQuote = found.payment.paymentId !== quoteId;
   if (found.isAsShown === true) {
     await noteAnswer(found.pay, payout, { quoteId, paymentId: found.payment.paymentId, isNamed: true });
     const isOver = finalState(found.payment.paymentState) === 'completed';
@@ -205,11 +206,6 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { a
 
 function isOfReference({ internalId }: PaymentReply, { row }: Payout): boolean {
   return internalId !== null && isSameReference(internalId, row.reference);
-}
-
-/** Whether a payment of the payout's own quote may turn up beside the one that people name. */
-function leavesOwnQuote(quoteId: string, { payment, pay }: PaymentFound): boolean {
-  return payment.paymentId !== quoteId && pay.rules.capabilities.has('payment-id-is-quote-id');
 }
 
 /** Moves the very payout that the people saw, and puts that on the audit log, or says that it changed meanwhile. */

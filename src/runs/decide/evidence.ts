@@ -4,11 +4,12 @@ import type { PayDeps } from '../../pay/deps.ts';
 import { acceptPayment, exchangeOf, holdBreach } from '../../pay/facts.ts';
 import { NO_CANARY } from '../../pay/look-up/canary.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
-import { hasFailed, isHeldBeside } from '../../pay/track/payment-end.ts';
+import { hasFailed, isKnownToHaveFailed } from '../../pay/track/payment-end.ts';
 import { type Decision, type Payout, payoutId } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
+import { type AskedPayment, askedPayments } from './asked-payments.ts';
 import { NO_OTHER, type OtherOfReference, otherOfPayment, otherOfReference } from './same-reference.ts';
 
 export interface EvidenceDeps {
@@ -55,11 +56,11 @@ export async function lookUpForPeople(
   asked: { decision: Decision; paymentId: string },
 ): Promise<Findings> {
   if (asked.decision === 'paid') return await lookUpNamed(deps, payout, asked.paymentId);
-  const quotes = await quotesOf(deps.ledger, payout);
+  const payments = await askedPayments(deps.ledger, payout);
   const other = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : NO_OTHER;
   const findings =
-    quotes.length > 0
-      ? await lookUpQuotes(deps, payout, quotes)
+    payments.length > 0
+      ? await lookUpPayments(deps, payout, payments)
       : {
           date: (await deps.ledger.payouts.read(payout)).now,
           quoteGraceMs: 0,
@@ -71,15 +72,6 @@ export async function lookUpForPeople(
   return { ...findings, caveats: [...findings.caveats, ...sentElsewhere, ...givenUp, ...other.words], other };
 }
 
-/** Each quote of a payout that may have been sent, the present one last. */
-async function quotesOf({ runs }: Pick<Ledger, 'runs'>, { runId, line, quoteId }: Payout): Promise<string[]> {
-  const former = (await runs.formerQuotes(runId)).filter((quote) => quote.line === line);
-  const quotes = new Set(former.map((quote) => quote.quoteId));
-  if (quoteId === null) return [...quotes];
-  quotes.delete(quoteId);
-  return [...quotes, quoteId];
-}
-
 const OWN_ID = 'payment-id-is-quote-id';
 const OTHER_ID =
   'a payment of this service may have an id of its own, which a look-up of the quote does not find: look for its reference at the service';
@@ -87,20 +79,27 @@ const SAID_YES =
   'the service said yes to its payment request, at least in part: it may have been paid, although a look-up does not find it';
 const OTHER_CREDENTIALS =
   'the service was asked under other credentials than it was sent with, which may not be allowed to see its payment';
+const BESIDE =
+  'payrun knows neither the client id under which it was sent nor whether the service said yes to it: it may have been paid, although a look-up does not find it';
 const GIVEN_UP =
   'people had given it up (cancelled or dropped it), and Redis forgot that: the audit log says who and why';
 const SENT_ELSEWHERE =
   'a data directory that was written off may have sent it, under a quote that is not known: look for its reference at the service';
 
-async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly string[]): Promise<Findings> {
+async function lookUpPayments(
+  deps: EvidenceDeps,
+  payout: Payout,
+  payments: readonly AskedPayment[],
+): Promise<Findings> {
   const pay = await deps.openPay();
   const words: string[] = [];
   const { now, disproved } = await pay.payouts.read(payout);
   const isOwnId = hasOwnId(pay, disproved);
-  const caveats = caveatsOf(pay, payout, isOwnId);
+  const isOneAlone = payout.paymentId !== null && !payments.some(({ isBeside }) => isBeside);
+  const caveats = caveatsOf(pay, payout, isOwnId || isOneAlone);
   const quoteGraceMs = pay.rules.quoteGraceMs + pay.service.clockDifferenceMs();
   let date = now;
-  for (const { quoteId, paymentId } of askedOf(payout, quotes, isOwnId)) {
+  for (const { quoteId, paymentId, isBeside } of payments) {
     const answer = await readPayment(pay, paymentId);
     const exchange = exchangeOf(answer);
     const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
@@ -127,7 +126,8 @@ async function lookUpQuotes(deps: EvidenceDeps, payout: Payout, quotes: readonly
         if (!(await pay.canary.sings(paymentId))) throw refuseSilence(payout, NO_CANARY);
         // Whichever clock is behind decides: a wrong one may only make people wait.
         date = Math.min(date, reading.date ?? date);
-        if (paymentId === quoteId) words.push(foundNothing(quoteId, reading.date));
+        words.push(foundNothing({ quoteId, paymentId }, reading.date));
+        if (isBeside) caveats.push(`of ${paymentId} ${BESIDE}`);
     }
   }
   return { date, quoteGraceMs, words, caveats };
@@ -141,7 +141,7 @@ async function saidAside(
 ): Promise<Pick<Findings, 'words' | 'caveats'>> {
   const ofAnother = await wordsOfAnother(deps, payout, reading);
   if (ofAnother !== undefined) return { words: [], caveats: [ofAnother] };
-  if (!('payment' in reading) || !isHeldBeside(payout, reading.payment)) return { words: [], caveats: [] };
+  if (!('payment' in reading) || !isKnownToHaveFailed(payout, reading.payment)) return { words: [], caveats: [] };
   const { paymentId, paymentState } = reading.payment;
   return { words: [`the payment ${paymentId} is ${paymentState}`], caveats: [] };
 }
@@ -151,26 +151,12 @@ function hasOwnId({ rules }: PayDeps, disproved: readonly string[]): boolean {
   return rules.capabilities.has(OWN_ID) && !disproved.includes(OWN_ID);
 }
 
-interface AskedPayment {
-  readonly quoteId: string;
-  readonly paymentId: string;
-}
-
-/** The ids under which payments of its quotes would be found. */
-function askedOf(payout: Payout, quotes: readonly string[], isOwnId: boolean): AskedPayment[] {
-  const { quoteId: present, paymentId } = payout;
-  const other = isOwnId || paymentId === null || paymentId === present ? [] : [paymentId];
-  return quotes.flatMap((quoteId) =>
-    [...(quoteId === present ? other : []), quoteId].map((asked) => ({ quoteId, paymentId: asked })),
-  );
-}
-
 /** Why a payment may exist that a look-up does not find. */
-function caveatsOf(pay: PayDeps, payout: Payout, isOwnId: boolean): string[] {
-  const { credentials, paymentId } = payout;
+function caveatsOf(pay: PayDeps, payout: Payout, isIdKnown: boolean): string[] {
+  const { credentials } = payout;
   return [
     ...(credentials === null || credentials === pay.service.fingerprint ? [] : [OTHER_CREDENTIALS]),
-    ...(isOwnId || paymentId !== null ? [] : [OTHER_ID]),
+    ...(isIdKnown ? [] : [OTHER_ID]),
     ...(payout.seen2xx ? [SAID_YES] : []),
   ];
 }
@@ -231,9 +217,13 @@ async function contradictionOf(
   return await writeDown(deps, payout, { ...at, payment: reading.payment });
 }
 
-function foundNothing(quoteId: string, date: number | null): string {
+function foundNothing(
+  { quoteId, paymentId }: Pick<AskedPayment, 'quoteId' | 'paymentId'>,
+  date: number | null,
+): string {
   const when = date === null ? 'without a date' : `at ${rfc3339(date)}`;
-  return `the service knows no payment for the quote ${quoteId} (${when})`;
+  const asked = paymentId === quoteId ? `payment for the quote ${quoteId}` : `payment ${paymentId}`;
+  return `the service knows no ${asked} (${when})`;
 }
 
 async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string): Promise<Findings> {
@@ -245,15 +235,15 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
   const pay = await deps.openPay();
   const answer = await readPayment(pay, paymentId);
   const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
-  const quotes = await quotesOf(deps.ledger, payout);
-  const isOfFormerQuote = paymentId !== payout.quoteId && quotes.includes(paymentId);
+  const payments = await askedPayments(deps.ledger, payout);
+  const isOfFormerQuote = payments.some((asked) => asked.quoteId === paymentId && paymentId !== payout.quoteId);
   const found = { exchange: exchangeOf(answer), pay, isOfFormerQuote };
   const ofAnother = await wordsOfAnother(deps, payout, reading);
   if (ofAnother !== undefined) return { ...facts, contradiction: ofAnother };
   if (!('payment' in reading)) return { ...facts, ...notShown(payout, paymentId, reading) };
   const shown = asNamed(payout, { reading, found });
   if (shown.contradiction !== undefined) return { ...facts, ...shown };
-  const beside = await besideNamed({ ...deps, pay }, payout, { named: reading.payment, quotes });
+  const beside = await besideNamed({ ...deps, pay }, payout, { named: reading.payment, payments });
   const words = [...(shown.words ?? []), ...beside.words];
   return { ...facts, ...shown, ...beside, words, caveats: [...(shown.caveats ?? []), ...beside.caveats] };
 }
@@ -276,22 +266,22 @@ function notShown(
 async function besideNamed(
   { ledger, pay }: Pick<EvidenceDeps, 'ledger'> & { readonly pay: PayDeps },
   payout: Payout,
-  { named, quotes }: { readonly named: PaymentReply; readonly quotes: readonly string[] },
+  { named, payments }: { readonly named: PaymentReply; readonly payments: readonly AskedPayment[] },
 ): Promise<Pick<Findings, 'words' | 'caveats' | 'contradiction'>> {
   const words: string[] = [];
   const caveats: string[] = [];
   const isOwnId = hasOwnId(pay, (await pay.payouts.read(payout)).disproved);
-  for (const { quoteId, paymentId } of askedOf(payout, quotes, isOwnId)) {
+  for (const { quoteId, paymentId } of payments) {
     if (paymentId === named.paymentId) continue;
     const reading = readLookUpAnswer(await readPayment(pay, paymentId), payout, { ...pay.rules, paymentId });
     if (reading.kind === 'nothing') throw refuseSilence(payout, reading.reason);
     if ((await wordsOfAnother({ ledger }, payout, reading)) !== undefined) continue;
     if (reading.kind === 'not-found') {
-      if (isOwnId && quoteId === payout.quoteId)
-        words.push(`${foundNothing(quoteId, reading.date)}: it may be paid too`);
+      if (isOwnId && paymentId === payout.quoteId)
+        words.push(`${foundNothing({ quoteId, paymentId }, reading.date)}: it may be paid too`);
       continue;
     }
-    const shown = `the service also has a payment for its quote ${quoteId}, which is ${reading.payment.paymentState ?? 'without a state'}`;
+    const shown = `the service also has ${paymentId === quoteId ? 'a payment for its quote' : 'the payment'} ${paymentId}, which is ${reading.payment.paymentState ?? 'without a state'}`;
     if (hasFailed(reading.payment)) continue;
     if (hasFailed(named)) return { words, caveats, contradiction: `${shown}: settle it as paid by that payment` };
     caveats.push(`${shown}: it may have been paid twice`);
