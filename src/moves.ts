@@ -45,7 +45,6 @@ export const MOVES: readonly Move[] = [
   { from: 'accepted', to: 'returned', by: "the service's state" },
   { from: 'accepted', to: 'held', by: 'the service does not know it any more, or it failed beside another quote' },
   { from: 'completed', to: 'returned', by: "the service's state" },
-  { from: 'completed', to: 'held', by: 'it came back beside another quote' },
 ];
 
 /** A move that somebody asks for. */

@@ -206,9 +206,8 @@ export interface Payout extends RowNames {
   readonly givenUp: boolean;
   /** Null: at any cost that the service quotes. */
   readonly costLimit: CostLimit | null;
-  /** Quote requests that failed in a row. */
+  /** Quote requests that failed in a row, and look-ups of the present quote that did not settle it. */
   readonly quoteFailures: number;
-  /** Look-ups of the present quote that did not settle it. */
   readonly lookUps: number;
   readonly paymentId: string | null;
   /** The service's own word for the payment's state. */
@@ -287,7 +286,9 @@ export interface Run {
   readonly id: string;
   readonly state: RunState;
   readonly pauseReason: string | null;
-  /** When a paused run starts by itself, null when it waits for people; and when it was to, as whoever handed it in said. */
+  /** How often it was paused, each further reason counted. */
+  readonly pauses: number;
+  /** When a paused run starts by itself, null where people start it; and when it was to, as whoever handed it in said. */
   readonly startAt: RunStart | null;
   readonly askedStart: RunStart | null;
   /** Null where it is released as a whole, and until it is recorded. */
@@ -328,9 +329,8 @@ export interface Run {
   readonly finishedAt: number | null;
   /** Value of `changes` when it was finished or cancelled last; 0 before. */
   readonly finishedChanges: number;
-  /** Payouts (and refused rows) per state, as the moves counted them. */
+  /** Payouts (and refused rows) per state, and the file's amounts per currency and outcome, as the moves counted them. */
   readonly counts: Readonly<Record<PayoutState | 'refused', number>>;
-  /** The file's amounts per currency and outcome, as the moves counted them. */
   readonly amounts: ReadonlyMap<string, Readonly<Record<Outcome, bigint>>>;
   /** Grows with each move of one of its payouts or of the run itself. */
   readonly changes: number;

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { type LedgerKeys, spentKey } from './keys.ts';
 import { freedAtLoss, holderAgainst, openClaimFacts, twinAgainst } from './payouts/duplicates.ts';
 import { runScript, script, textsOf } from './script.ts';
-import { KNOWN_RUN } from './scripts/runs.ts';
+import { KNOWN_RUN } from './scripts/hand-in.ts';
 
 /** A row that was not handed in yet. */
 export interface RowAhead {

@@ -145,6 +145,7 @@ export function runOf(rows: readonly Row[], change: Partial<Run> = {}): Run {
     seal: null,
     state: 'finished',
     pauseReason: null,
+    pauses: 0,
     startAt: null,
     contentHash: '',
     stages: null,

@@ -32,6 +32,8 @@ export interface BesideDesk {
   heldBeside(): Promise<void>;
   /** The log of a host that comes back late: it armed the payout for BESIDE too, and so it was answered. */
   hostComesBack(said: { credentials: string; yes: boolean }): Promise<void>;
+  /** Compares lines of intent logs. */
+  logs(lines: readonly object[], dataDirId?: string): Promise<void>;
   /** Compares the line of an intent log that says by which payment people settled the payout. */
   logSays(paymentId: string): Promise<void>;
   /** What two people are shown who settle it, each of whom read what speaks against it. */
@@ -69,9 +71,9 @@ export async function useBesideDesk(): Promise<BesideDesk> {
 
   const place = (): BesideDesk['place'] => ({ runId, line: 2 });
   const payout = async (): Promise<Payout> => await payoutAt(app.ledger, place());
-  const compare = async (lines: readonly object[]): Promise<void> => {
+  const logs = async (lines: readonly object[], dataDirId = ''): Promise<void> => {
     const { server: now } = await app.ledger.state.season();
-    await app.ledger.state.compare({ dataDirId: '', server: now, last: false, json: JSON.stringify(lines), peers: [] });
+    await app.ledger.state.compare({ dataDirId, server: now, last: false, json: JSON.stringify(lines), peers: [] });
   };
   const referenceHash = hashReference(rowAt(2).reference);
   return {
@@ -107,10 +109,11 @@ export async function useBesideDesk(): Promise<BesideDesk> {
       const sent = { q: BESIDE, x: '1', k: '1', c: 1, o: 'late', t: String(Date.now() - 3_600_000), d: '20261128' };
       const file = { r: runId, l: '2', s: `sha-${runId}`, n: `content-${runId}`, h: referenceHash };
       const said = yes ? [{ y: BESIDE, p: BESIDE, h: referenceHash }] : [];
-      await compare([{ ...file, ...sent, f: credentials }, ...said]);
+      await logs([{ ...file, ...sent, f: credentials }, ...said]);
     },
+    logs,
     async logSays(paymentId) {
-      await compare([{ y: OWN, p: paymentId, n: true, h: referenceHash }]);
+      await logs([{ y: OWN, p: paymentId, n: true, h: referenceHash }]);
     },
     async settle(decision, paymentId, pay = deps) {
       const said: string[] = [];

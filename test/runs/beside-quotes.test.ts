@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { lookUpDeadQuotes } from '../../src/runs/after/finish.ts';
 import { findRetryRows } from '../../src/runs/after/retry-file.ts';
 import { indicationsOf } from '../../src/runs/decide/choices.ts';
@@ -6,7 +7,7 @@ import { decideInBulk } from '../../src/runs/decide/in-bulk.ts';
 import { readBack } from '../../src/runs/read-back.ts';
 import { readRun } from '../../src/runs/read-run.ts';
 import { BESIDE, DOWN, OWN, payment, useBesideDesk } from './beside-desk.ts';
-import { movePayout, payoutAt, recordRun } from './recorded-run.ts';
+import { armPayout, loseQuote, movePayout, payoutAt, recordRun, rowAt } from './recorded-run.ts';
 
 const desk = await useBesideDesk();
 
@@ -51,7 +52,8 @@ test.each([
   expect(await desk.payout()).toMatchObject(HELD_FOR_PEOPLE);
   // Nor is it followed again because its payment is still there.
   for (const days of [2, 3]) await desk.lookUp(await desk.onDay(days));
-  expect(await desk.payout()).toMatchObject(HELD_FOR_PEOPLE);
+  const isPaid = BESIDE in replies && (await desk.payout()).reasonCode === 'E_BREACH';
+  expect(await desk.payout()).toMatchObject(isPaid ? { state: 'held' } : HELD_FOR_PEOPLE);
   expect((await findRetryRows(desk.app, desk.runId)).rows).toBe(0);
 });
 
@@ -134,6 +136,35 @@ test('the right settlement by a payment beside stands at the end of the run, als
   await desk.settle('paid', BESIDE);
   expect(await desk.payout()).toMatchObject({ state: 'accepted', paymentId: BESIDE });
   expect((await desk.app.ledger.state.read()).disproved).toEqual([]);
+});
+
+test('a payment of the other quote that appears after two people settled the payout as not paid stops the row of its retry file', async () => {
+  await failBeside();
+  expect((await desk.settle('not-paid', '', await desk.onDay(2)))[1]).toMatch(/^done/);
+  const again = await recordRun(desk.app.ledger, { id: 'r2', lines: [2] });
+  desk.answer({ [BESIDE]: payment(BESIDE, 'COMPLETED') });
+  await desk.lookUp(await desk.onDay(3));
+  expect(await desk.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+  await expect(armPayout(desk.app.ledger, { runId: again, line: 2 }, 'q-9')).rejects.toThrow();
+});
+
+test('a yes of the service to a quote that was proven dead holds its payout, whatever it was held for before', async () => {
+  const [dead, present] = ['0b9a4c1e-77d2-4f35-8e60-000000000005', '0b9a4c1e-77d2-4f35-8e60-000000000006'];
+  const { ledger } = desk.app;
+  const place = { runId: await recordRun(ledger, { id: 'r9', lines: [3] }), line: 3 };
+  await loseQuote(ledger, place, dead);
+  await armPayout(ledger, place, present);
+  await movePayout(ledger, place, 'unknown');
+  const breach = { reasonCode: 'E_BREACH', reason: 'the payment shows another amount' };
+  await ledger.payouts.move({ ...place, to: 'held', breach: true, actor: 'w', reason: 'breach', values: breach });
+  const notPaid = { reasonCode: 'E_NOT_PAID', rejectionConfirmed: true } as const;
+  await ledger.payouts.move({ ...place, to: 'rejected', actor: 'anna and bob', reason: 'not paid', values: notPaid });
+  await desk.logs([{ y: dead, p: dead, h: hashReference(rowAt(3).reference) }]);
+  expect(await payoutAt(ledger, place)).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+  // Once: people who settle it again are not told anew at each restart.
+  await ledger.payouts.move({ ...place, to: 'rejected', actor: 'anna and bob', reason: 'not paid', values: notPaid });
+  await desk.logs([{ y: dead, p: dead, h: hashReference(rowAt(3).reference) }]);
+  expect((await payoutAt(ledger, place)).state).toBe('rejected');
 });
 
 test('what a lost host may have sent is never called proven dead', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
 import type { Submission } from '../../src/runs/hand-in/submit.ts';
@@ -121,4 +122,30 @@ test('rows that were taken over twice keep their time', async () => {
   await killed(reversed(FILE), { actor: 'bob' }, dying(later(desk.app)));
   const run = await desk.submit(OTHER_BYTES, { actor: 'carol', deps: later(desk.app, 2) });
   expect(run).toMatchObject({ state: 'paused', startAt: LATER });
+});
+
+test('a bound on the cost that whoever carries a hand-in on says is not noted where rows are recorded without', async () => {
+  await killed(FILE, { actor: 'anna' });
+  await desk.rests();
+  const run = await desk.submit(FILE, { actor: 'bob', maxCostDriftBp: 0n, deps: { ...desk.app, ...PRICED } });
+  expect(run).toMatchObject({ state: 'paying', maxCostDriftBp: null });
+});
+
+test('a time that somebody says while another person records slowly holds', async () => {
+  const stands = new AbortController();
+  const goesOn = new AbortController();
+  const { runs } = desk.app.ledger;
+  const record: typeof runs.record = async (...args) => {
+    stands.abort();
+    await once(goesOn.signal, 'abort');
+    return await runs.record(...args);
+  };
+  const slow = { ...desk.app, ledger: { ...desk.app.ledger, runs: { ...runs, record } } };
+  const anna = desk.submit(FILE, { actor: 'anna', deps: slow });
+  await once(stands.signal, 'abort');
+  // More than a minute, as where each row is quoted first, or where the process was frozen.
+  await desk.rests();
+  await killed(FILE, { actor: 'bob', startAt: LATER });
+  goesOn.abort();
+  expect(await anna).toMatchObject({ state: 'paused', startAt: LATER });
 });

@@ -8,7 +8,6 @@ import {
   cancelRun,
   findPayout,
   hasEnded,
-  pauseMark,
   pauseRun,
   resumeRun,
 } from '../../src/runs/decide/control.ts';
@@ -57,12 +56,14 @@ describe('pausing', () => {
     expect(await ledger.runs.events(runId)).toContainEqual(expect.objectContaining({ event: 'paused', ...BY_ANN }));
   });
 
-  test('twice is once', async () => {
+  test('twice is once, and another reason stands beside the first', async () => {
     const runId = await recordRun(ledger, { lines: [2] });
     await pauseRun(deps, runId, BY_ANN);
-    expect(await pauseRun(deps, runId, { actor: 'bob', reason: 'other' })).toMatchObject({
-      pauseReason: 'bank holiday',
-    });
+    expect(await pauseRun(deps, runId, BY_ANN)).toMatchObject({ pauseReason: 'bank holiday', pauses: 1 });
+    const other = { actor: 'bob', reason: 'other' };
+    for (let times = 0; times < 2; times++) {
+      expect(await pauseRun(deps, runId, other)).toMatchObject({ pauseReason: 'bank holiday; other', pauses: 2 });
+    }
   });
 });
 
@@ -246,11 +247,36 @@ test('a resume that stood still does not undo a pause that its user never saw', 
   expect((await readRun(deps, run)).state).toBe('paused');
 });
 
-test('a resume from a page that shows another pause is refused', async () => {
+test('a resume from a page that shows another pause is refused, also one for the same reason', async () => {
   const run = await recordRun(ledger, { lines: [2] });
-  await pauseRun(deps, run, { actor: 'carl', reason: 'the supplier is a fraud' });
-  await refusalOf(resumeRun(deps, run, { ...BY_ANN, pause: pauseMark({ pauseReason: 'a look' }) }));
+  const { pauses } = await pauseRun(deps, run, { actor: 'anna', reason: 'bank holiday' });
+  await resumeRun(deps, run, { actor: 'bob', reason: 'over' });
+  await pauseRun(deps, run, { actor: 'carl', reason: 'bank holiday' });
+  await refusalOf(resumeRun(deps, run, { ...BY_ANN, pauses }));
+  const seen = await readRun(deps, run);
+  expect(seen.state).toBe('paused');
+  expect((await resumeRun(deps, run, { ...BY_ANN, pauses: seen.pauses })).state).toBe('paying');
+});
+
+test('a resume of a run that is being paid undoes no pause that comes meanwhile', async () => {
+  const run = await recordRun(ledger, { lines: [2] });
+  const move: Ledger['runs']['move'] = async (runId, asked) => {
+    await pauseRun(deps, runId, { actor: 'carl', reason: 'fraud' });
+    return await ledger.runs.move(runId, asked);
+  };
+  const late = { ...deps, ledger: { ...ledger, runs: { ...ledger.runs, move } } };
+  await expect(resumeRun(late, run, BY_ANN)).rejects.toThrow('has changed since you looked: it is paused (fraud)');
   expect((await readRun(deps, run)).state).toBe('paused');
-  const pause = pauseMark({ pauseReason: 'the supplier is a fraud' });
-  expect((await resumeRun(deps, run, { ...BY_ANN, pause })).state).toBe('paying');
+});
+
+test('a pause of a run that is paused at the end of a stage counts: whoever saw the stage alone does not release the next', async () => {
+  const run = await recordRun(ledger, { lines: [2, 3] });
+  const stages = { stages: '1@2 2@3', stage: '0', stageEnd: '2' };
+  for (const key of await server.redis.keys(`*:run:${run}`)) await server.redis.hset(key, stages);
+  await ledger.runs.endStage(run, { at: 0, goesOn: false, reason: 'stage 1 of 2 is over' });
+  const { pauses } = await readRun(deps, run);
+  const told = await pauseRun(deps, run, { actor: 'carl', reason: 'fraud' });
+  expect(told.pauseReason).toBe('stage 1 of 2 is over; fraud');
+  await refusalOf(resumeRun(deps, run, { ...BY_ANN, stage: 1, pauses }));
+  expect((await readRun(deps, run)).state).toBe('paused');
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { intentFiles, readIntentFile } from '../../src/ledger/intents/intent-log.ts';
 import { lookUpDeadQuotes } from '../../src/runs/after/finish.ts';
 import { findRetryRows } from '../../src/runs/after/retry-file.ts';
@@ -156,4 +157,22 @@ test('the own quote of a payout that another payment settled is asked for at the
   );
   await lookUpDeadQuotes(pay, await readRun(desk.app, desk.runId));
   expect(await desk.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+});
+
+test('after a restore, each payment by which people settled a payout counts, in whatever order logs tell of them', async () => {
+  const { redis } = desk.server;
+  const { ledger, config } = desk.app;
+  const { armingCounter, credentials } = await desk.payout();
+  const quotes = `${config.prefix}:quotes:${OWN.slice(0, 4)}`;
+  // The answers come first, from another directory than the arming that Redis forgot.
+  await redis.hdel(quotes, OWN);
+  const h = hashReference((await desk.payout()).row.reference);
+  await desk.logs([
+    { y: OWN, p: BESIDE, n: true, h },
+    { y: OWN, p: OWN, n: true, h },
+  ]);
+  const file = { r: desk.runId, l: '2', s: 's', n: 'c', h };
+  const sent = { q: OWN, x: '1', k: '1', c: armingCounter + 1, o: 'late', t: String(Date.now() - 1000), d: '20261128' };
+  await desk.logs([{ ...file, ...sent, f: credentials }], 'd-late');
+  expect(await ledger.runs.quotesBeside(desk.runId, 2)).toContain(BESIDE);
 });

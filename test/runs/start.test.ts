@@ -111,6 +111,17 @@ describe('a run that waits for a schedule', () => {
     expect((await readRun(deps, run.id)).state).toBe('paused');
   });
 
+  test('is started by a tick that came while everything was halted, once that is released', async () => {
+    const run = await waitingRun('schedule');
+    await ledger.state.halt('bob', 'look first');
+    await expect(startWaitingRuns(deps, Date.now() + HOUR_MS)).rejects.toThrow(
+      'Everything is halted: no run was started.',
+    );
+    for (const head of await server.redis.keys('*:head')) await server.redis.hdel(head, 'halt');
+    await startWaitingRuns(deps, Date.now() + HOUR_MS);
+    expect((await readRun(deps, run.id)).state).toBe('paying');
+  });
+
   test('is not started by a tick when people paused it', async () => {
     const run = await waitingRun('schedule');
     await pauseRun(deps, run.id, { actor: 'bob', reason: 'no' });

@@ -181,6 +181,7 @@ export function runOf(entry: RunEntry): Run {
     id: entry.id,
     state: entry.state,
     pauseReason: entry.pauseReason,
+    pauses: 0,
     startAt: null,
     stages: null,
     stagePlan: null,

@@ -364,7 +364,7 @@ describe('a form that is refused comes back with what was typed', () => {
     expect(form.fields.map(({ name, type }) => [name, type])).toEqual(
       before.fields.map(({ name, type }) => [name, type]),
     );
-    const { csrf, form: _which, next: _next, kind: _kind, pause: _pause, stage: _stage, ...shown } = sentBy(form);
+    const { csrf, form: _which, next: _next, kind: _kind, pauses: _pauses, stage: _stage, ...shown } = sentBy(form);
     const typed = Object.entries(one.typed).filter(([, value]) => value !== '');
     const lines = Object.fromEntries(Object.entries(shown).map(([name, value]) => [name, value.replaceAll('\r', '')]));
     expect(csrf ?? '').toBe(who.csrf());

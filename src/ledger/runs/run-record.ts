@@ -28,6 +28,7 @@ export function readRun(id: string, fields: ReadonlyMap<string, string>, deadQuo
     id,
     state,
     pauseReason: fields.get('pauseReason') ?? null,
+    pauses: number('pauses'),
     startAt: readStart(fields.get('startAt')),
     askedStart: readStart(fields.get('askedStart')),
     stages: readStages(fields),

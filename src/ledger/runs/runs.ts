@@ -5,17 +5,8 @@ import type { Run, RunStages, RunStart, RunState, StagePlan } from '../../payout
 import type { LedgerKeys } from '../keys.ts';
 import { openRows, type RowSeals, type Rows } from '../rows.ts';
 import { LedgerFault, runScript, script, textsOf } from '../script.ts';
-import {
-  CLAIM_RUN,
-  END_STAGE,
-  LEAVE_RUN,
-  MOVE_RUN,
-  NOTE_PACE,
-  NOTE_RECORDED,
-  PUT_OFF_START,
-  TAKE_FILE,
-  TAKE_WATCH,
-} from '../scripts/runs.ts';
+import { CLAIM_RUN, NOTE_RECORDED, TAKE_FILE } from '../scripts/hand-in.ts';
+import { END_STAGE, LEAVE_RUN, MOVE_RUN, NOTE_PACE, PUT_OFF_START, TAKE_WATCH } from '../scripts/runs.ts';
 import { type FoundRuns, openRunSearch, type RunSearch } from './find-runs.ts';
 import { openRecording, type RecordResult, type RowRecord } from './recording.ts';
 import { planFields, readRun } from './run-record.ts';
@@ -62,8 +53,8 @@ export interface RunMove {
   readonly isTakenOver?: boolean;
   /** The stage that the run must be in, and whether it is over. */
   readonly stage?: Pick<RunStages, 'at' | 'isOver'> | undefined;
-  /** Why the run must be paused, where it is. */
-  readonly pauseSeen?: string | undefined;
+  /** How many pauses the run must have had. */
+  readonly pausesSeen?: number | undefined;
 }
 
 export interface RunMoveAnswer {
@@ -258,7 +249,7 @@ function moveArguments({
   start,
   isTakenOver,
   stage,
-  pauseSeen,
+  pausesSeen,
 }: RunMove): (string | number)[] {
   const stageText = stage === undefined ? '' : `${stage.at}${stage.isOver ? ' over' : ''}`;
   const wait = [start?.at ?? '', start?.reason ?? ''];
@@ -271,7 +262,7 @@ function moveArguments({
     ...wait,
     isTakenOver === true ? '1' : '',
     stageText,
-    pauseSeen === undefined ? '' : `=${pauseSeen}`,
+    pausesSeen ?? '',
   ];
 }
 

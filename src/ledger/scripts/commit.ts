@@ -219,7 +219,7 @@ local OPS = {
     local to = isHalted and 'paused' or 'paying'
     redis.call('HSET', rk, 'state', to)
     redis.call('HDEL', rk, 'finishedAt', 'deadQuotesFound')
-    if isHalted then redis.call('HSET', rk, 'pauseReason', 'everything was halted when a payout was allowed') end
+    if isHalted then setPause(item.run, 'everything was halted when a payout was allowed') end
     redis.call('SADD', LIVE, item.run)
     redis.call('XADD', eventsKey(item.run), '*', 'event', to, 'actor', actor,
       'reason', 'row ' .. item.line .. ' was allowed: ' .. reason)

@@ -89,7 +89,7 @@ local function claimReference(e, p)
   redis.call('HSET', referencesKey(e.h), e.h, table.concat(claimants, ' '))
 end
 
--- Whether its history has this very arming; another payout may have its quote by now.
+-- Whether its history has this very arming.
 local function wasArmedAt(p, armedAt)
   local stepAt = 0
   for _, step in ipairs(p.record[4]) do
@@ -121,8 +121,7 @@ local function reopen(run)
   pauseRun(run, 'Redis went back in time')
 end
 
--- A quote that is not the payout's present one: it is looked up at each decision and at the run's end. Whether it was proven dead
--- is not known here.
+-- A quote that is not the payout's present one: it is looked up at each decision and at the run's end.
 local function noteQuote(p, quote)
   redis.call('RPUSH', besideKey(p.run), p.line .. ' ' .. quote)
 end
@@ -165,12 +164,19 @@ local function noteYes(p, quote, payment, isNamed)
     redis.call('LREM', knownPaymentsKey(credentials), 0, payment)
     keepPayments(credentials, { payment })
   end
-  if payment == quote then return end
   local former = get(p, 'pid')
   if former and former ~= payment then leaveBeside(p, former) end
-  set(p, 'pid', payment)
+  set(p, 'pid', payment == quote and 0 or payment)
+  if payment == quote then return end
   redis.call('HSETNX', quotesKey(payment), payment, p.run .. '-' .. p.line)
   if isNamed then leaveBeside(p, quote) end
+end
+
+-- What the service answered for a quote, each answer once: they come from several directories, in any order.
+local function keepAnswer(e)
+  local kept, said = redis.call('HGET', YES, e.y), e.p .. (e.n and ' named' or '')
+  if kept and string.find('|' .. kept .. '|', '|' .. said .. '|', 1, true) then return end
+  redis.call('HSET', YES, e.y, (kept and kept .. '|' or '') .. said)
 end
 
 local function restore(e)
@@ -227,7 +233,9 @@ local function restore(e)
   redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l)
   if wasMissing then redis.call('HSET', YES, 'late ' .. e.q, ARGV[1]) end
   local said = redis.call('HGET', YES, e.q)
-  if said then noteYes(p, e.q, string.match(said, '^%S*'), string.find(said, ' named$')) end
+  for one in string.gmatch((said or '') .. (said and '|' or ''), '([^|]*)|') do
+    noteYes(p, e.q, string.match(one, '^%S*'), string.find(one, ' named$'))
+  end
   claimReference(e, p)
   reopen(e.r)
   if e.m then countFor(p, e.m) end
@@ -242,17 +250,10 @@ local function isInDoubt(state)
   return state == 'armed' or state == 'quoted' or state == 'unknown' or state == 'held'
 end
 
--- Whether it was held for a breach before, which people have seen then.
-local function hadBreach(p)
-  for _, step in ipairs(p.record[4]) do
-    if step[1] == LETTER.held and step[4] == 'breach' then return true end
-  end
-  return false
-end
-
--- The service said yes to a quote that the payout left behind as proven dead: people have to know before it is sent again.
+-- The service said yes to a quote that the payout left behind as proven dead: people have to know before it is sent again, once.
 local function holdLeftBehind(p, e)
-  if hadBreach(p) or (get(p, 'pid') or get(p, 'q')) == e.p or (p.state == 'cancelled' and get(p, 'rc') == 'E_NOT_PAID') then return end
+  if redis.call('LPOS', besideKey(p.run), p.line .. ' ' .. e.y) or (get(p, 'pid') or get(p, 'q')) == e.p or (p.state == 'cancelled' and get(p, 'rc') == 'E_NOT_PAID') then return end
+  noteQuote(p, e.y)
   if not get(p, 'q') then
     set(p, 'q', e.y)
     noteYes(p, e.y, e.p, e.n)
@@ -275,7 +276,7 @@ local function restoreAnswer(e)
   local isOfOther = p and redis.call('HGET', quotesKey(e.p), e.p) == owner and (get(p, 'pid') ~= e.p or isFormerQuote(p, e.p))
   if e.p ~= '' and e.p ~= e.y and not isOfOther and not e.n then disprove('payment-id-is-quote-id', 'quote ' .. e.y) end
   if not p or get(p, 'q') ~= e.y then
-    redis.call('HSET', YES, e.y, e.p .. (e.n and ' named' or ''))
+    keepAnswer(e)
     return p and holdLeftBehind(p, e)
   end
   local isRejected = p.state == 'rejected' and not get(p, 'z2')
@@ -285,7 +286,7 @@ local function restoreAnswer(e)
     return
   end
   -- A later attempt with the same quote is compared after it, perhaps by another directory.
-  redis.call('HSET', YES, e.y, e.p .. (e.n and ' named' or ''))
+  keepAnswer(e)
   noteYes(p, e.y, e.p, e.n)
   if isRejected then
     if e.h and hasGivenReferenceFree(p) then claimReference(e, p) end

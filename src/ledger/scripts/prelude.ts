@@ -116,9 +116,15 @@ local function goesOn(run)
   return f[1] == 'paying' or (f[1] == 'paused' and f[2] ~= false)
 end
 
+-- Each pause of a run has a number, and so has each further reason for it: whoever resumes the run says which they saw.
+local function setPause(run, reason)
+  redis.call('HSET', runKey(run), 'state', 'paused', 'pauseReason', reason)
+  redis.call('HINCRBY', runKey(run), 'pauses', 1)
+end
+
 -- Pauses a run because of something that concerns all of them.
 local function pauseRun(run, reason)
-  redis.call('HSET', runKey(run), 'state', 'paused', 'pauseReason', reason)
+  setPause(run, reason)
   redis.call('HDEL', runKey(run), 'startAt', 'startReason')
   redis.call('HINCRBY', runKey(run), 'changes', 1)
   redis.call('ZADD', WATCH, text(now()), run)

@@ -1,112 +1,13 @@
-import { RECORDING_QUIET_MS } from '../../duration.ts';
 import { OPEN_STATES } from '../../payout.ts';
 import { LUA_KEYS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
-
-/** A hand-in may be carried on for so long, and a little longer than its API key or its upload is kept. */
-export const SUBMISSION_KEPT_MS = 31 * 24 * 60 * 60_000;
 
 /** A longer gap between two notes of a run's pace was a pause. */
 const PACE_GAP_MS_MAX = 6000;
 const PACE_AGE_MS_MAX = 12_000;
 const PACE_NOTES_MAX = 8;
 
-const LUA_FREE_RUN = `
--- Whether a run was cancelled before all of its rows were recorded, and no host can have sent any of them.
-local function isPartial(run)
-  local f = redis.call('HMGET', runKey(run), 'state', 'lastLine', 'doubted', 'restored')
-  return f[1] == 'cancelled' and not (f[2] or f[3] or f[4])
-end
-
--- Whether each row of a run that is over is free: a new run of them pays none a second time.
-local function isFree(run)
-  local state = redis.call('HGET', runKey(run), 'state')
-  if (state ~= 'finished' and state ~= 'cancelled') or not (hasAllRows(run) or isPartial(run)) then return false end
-  for _, open in ipairs({ 'ready', 'armed', 'quoted', 'unknown', 'held', 'accepted', 'completed', 'refused' }) do
-    local counts = open ~= 'refused' or not isPartial(run)
-    if counts and tonumber(redis.call('HGET', runKey(run), 'n:' .. open) or '0') > 0 then return false end
-  end
-  return true
-end
-`;
-
-/**
- * Claims a file's content for a run: the first one who comes makes the run, everybody else learns its id.
- *
- * KEYS[1] prefix
- * ARGV[1] SHA-256 of the file; ARGV[2] content hash; ARGV[3] run id to use; ARGV[4] JSON object of the run's fields;
- *         ARGV[5] '1' to make a new run of the content of one that is over and of which nothing was paid; one that was
- *         cancelled before it was recorded hands its file over to the new one
- * Returns [run id, 'new' | 'known' | 'taken' | 'season' | 'busy', state]; 'season' when nothing new may be claimed in a closed
- * season: the runs that this Redis lost have to be restored before. 'busy' when something is asked for beside somebody who
- * records the rows without it.
- */
-export const CLAIM_RUN = `${LUA_PRELUDE}${LUA_FREE_RUN}
-local known, fields = runOf(ARGV[1], ARGV[2]), cjson.decode(ARGV[4])
--- What was said of a hand-in that was cut short still holds. Whoever carries it on may add what was not said.
-local ASKED = { 'askedStart', 'stagePlan', 'goesOnIfPaid', 'maxCostDriftBp' }
--- A hand-in under a key is carried on, whatever people made of its run meanwhile.
-local key = fields.submissionKey
-local keyed = key and P .. ':submitted-as:' .. key
-local own = keyed and redis.call('GET', keyed)
-local its = own and redis.call('HGET', runKey(own), 'contentHash')
-if own and redis.call('EXISTS', runKey(own)) == 1 and (not its or its == ARGV[2]) then
-  return { own, 'known', redis.call('HGET', runKey(own), 'state') or '' }
-end
-local function noteKey(run) if keyed then redis.call('SET', keyed, run, 'PX', ${SUBMISSION_KEPT_MS}) end end
-local isRestored = known and redis.call('HEXISTS', runKey(known), 'restored') == 1
-local isAwaited = isRestored and redis.call('HEXISTS', runKey(known), 'lastLine') == 0
-if known and (isAwaited and key or not (ARGV[5] == '1' and isFree(known))) then
-  if isAwaited then noteKey(known) end
-  redis.call('HSETNX', FILES, ARGV[1], known)
-  redis.call('HSETNX', CONTENTS, ARGV[2], known)
-  if redis.call('HEXISTS', runKey(known), 'rows') == 0 then
-    -- A run that Redis forgot was handed in by somebody before.
-    for name, value in pairs(fields) do
-      if not (isRestored and name == 'submissionKey') then redis.call('HSETNX', runKey(known), name, value) end
-    end
-  end
-  local f = redis.call('HMGET', runKey(known), 'state', 'lastLine', 'recordedAt', 'createdAt')
-  if f[1] == 'recording' and not f[2] then
-    local isBusy = math.abs(now() - tonumber(f[3] or f[4] or '0')) < ${RECORDING_QUIET_MS}
-    for _, name in ipairs(ASKED) do
-      local isMore = fields[name] and redis.call('HEXISTS', runKey(known), name) == 0
-      if isMore and isBusy then return { known, 'busy', f[1] } end
-      if isMore then redis.call('HSET', runKey(known), name, fields[name]) end
-    end
-  end
-  return { known, 'known', f[1] or '' }
-end
-if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { '', 'season', '' } end
-local run = ARGV[3]
-if redis.call('EXISTS', runKey(run)) == 1 then return { run, 'taken', '' } end
-local at = now()
-noteKey(run)
-redis.call('HSET', FILES, ARGV[1], run)
-redis.call('HSET', CONTENTS, ARGV[2], run)
-if known and isPartial(known) then
-  local file = redis.call('HGET', runKey(known), 'fileSha256')
-  if file then redis.call('HSET', FILES, file, run) end
-end
-if known and redis.call('HEXISTS', runKey(known), 'takenOver') == 1 then
-  for _, name in ipairs(ASKED) do fields[name] = redis.call('HGET', runKey(known), name) or fields[name] end
-end
-for name, value in pairs(fields) do redis.call('HSET', runKey(run), name, value) end
-redis.call('HSET', runKey(run), 'state', 'recording', 'createdAt', text(at), 'changes', 1)
-redis.call('ZADD', RUNS, text(at), run)
-return { run, 'new', 'recording' }
-`;
-
-/**
- * The run that handing in a file would come to.
- *
- * KEYS[1] prefix; ARGV[1] and ARGV[2] as in CLAIM_RUN
- * Returns [run id or '', '1' where its rows may be paid anew or ''].
- */
-export const KNOWN_RUN = `${LUA_PRELUDE}${LUA_FREE_RUN}
-local known = runOf(ARGV[1], ARGV[2])
-return { known or '', known and isFree(known) and '1' or '' }
-`;
+const PAUSE_REASONS_CHARACTERS_MAX = 2000;
 
 const LUA_NEXT_STAGE = `
 -- Releases the next stage of a run; of the last one, all that is left.
@@ -138,7 +39,8 @@ if ARGV[3] == '1' then
   nextStage(rk)
   event = 'stage'
 else
-  redis.call('HSET', rk, 'state', 'paused', 'pauseReason', ARGV[4], 'stageOver', '1')
+  setPause(ARGV[1], ARGV[4])
+  redis.call('HSET', rk, 'stageOver', '1')
   -- It may wait for days, and what was paid may come back meanwhile.
   redis.call('ZADD', WATCH, text(now()), ARGV[1])
 end
@@ -154,7 +56,7 @@ return 1
  * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or 'waiting' for one that is
  * paused until its time, or ''; ARGV[6] the act that waits for its audit entry then, or ''; ARGV[7] the time, in ms since 1970, until
  * which it waits then if it was not paid yet, or '', and ARGV[8] why; ARGV[9] '1' where another file takes its rows over;
- * ARGV[10] the stage it must be in, with ' over' behind it where that is over, or ''; ARGV[11] '=' and why it is paused if it is, or ''
+ * ARGV[10] the stage it must be in, with ' over' behind it where that is over, or ''; ARGV[11] how many pauses it has seen, or ''
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete' | 'unapproved', state].
  *
  * A run that is recorded while everything is halted begins paused: the release alone does not let it go, unless it has a time to
@@ -172,7 +74,13 @@ local rk = runKey(run)
 local from = redis.call('HGET', rk, 'state')
 if not from then return { 'missing', '' } end
 local isWaiting = from == 'paused' and redis.call('HEXISTS', rk, 'startAt') == 1
-if from == to and not (isWaiting and to == 'paused') then return { 'there', from } end
+if from == to and not isWaiting then
+  -- What a person says of a run that is paused already counts beside the first reason.
+  local known = to == 'paused' and ARGV[6] ~= '' and redis.call('HGET', rk, 'pauseReason') or ''
+  local isKnown = string.find('; ' .. known .. '; ', '; ' .. reason .. '; ', 1, true)
+  if known == '' or isKnown or #known > ${PAUSE_REASONS_CHARACTERS_MAX} then return { 'there', from } end
+  reason = known .. '; ' .. reason
+end
 if from ~= to and not RUN_MOVES[from .. '>' .. to] then return { 'forbidden', from } end
 if ARGV[5] ~= '' and ARGV[5] ~= from and not (ARGV[5] == 'waiting' and isWaiting) then return { 'forbidden', from } end
 -- The host whose clock says that the time has come may be ahead.
@@ -182,8 +90,7 @@ if ARGV[10] ~= '' then
   local f = redis.call('HMGET', rk, 'stage', 'stageOver')
   if (f[1] or '') .. (f[2] and ' over' or '') ~= ARGV[10] then return { 'forbidden', from } end
 end
-local pause = from == 'paused' and '=' .. (redis.call('HGET', rk, 'pauseReason') or '')
-if ARGV[11] ~= '' and pause and pause ~= ARGV[11] then return { 'forbidden', from } end
+if ARGV[11] ~= '' and (redis.call('HGET', rk, 'pauses') or '0') ~= ARGV[11] then return { 'forbidden', from } end
 if from == 'recording' and to ~= 'cancelled' then
   if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
   if not hasAllRows(run) then return { 'incomplete', from } end
@@ -231,7 +138,7 @@ if ARGV[9] == '1' then redis.call('HSET', rk, 'takenOver', '1') end
 redis.call('HINCRBY', rk, 'changes', 1)
 redis.call('HDEL', rk, 'pauseReason')
 if not waits and to ~= 'awaiting-approval' then redis.call('HDEL', rk, 'startAt', 'startReason') end
-if to == 'paused' then redis.call('HSET', rk, 'pauseReason', reason) end
+if to == 'paused' then setPause(run, reason) end
 if to == 'paying' then redis.call('HDEL', rk, 'lastOutcomes') end
 if to == 'paying' and redis.call('HEXISTS', rk, 'stageOver') == 1 then nextStage(rk) end
 if to == 'finished' or to == 'cancelled' then
@@ -255,7 +162,8 @@ return { 'moved', to }
 export const PUT_OFF_START = `${LUA_PRELUDE}
 local rk = runKey(ARGV[1])
 if redis.call('HGET', rk, 'state') ~= 'paused' or redis.call('HEXISTS', rk, 'startAt') == 0 then return 0 end
-redis.call('HSET', rk, 'startAt', ARGV[2], 'startReason', ARGV[3], 'pauseReason', ARGV[3])
+setPause(ARGV[1], ARGV[3])
+redis.call('HSET', rk, 'startAt', ARGV[2], 'startReason', ARGV[3])
 redis.call('XADD', eventsKey(ARGV[1]), '*', 'event', 'put-off', 'actor', 'payrun', 'reason', ARGV[3])
 return 1
 `;
@@ -316,35 +224,5 @@ return due
 export const LEAVE_RUN = `${LUA_KEYS}
 local state = redis.call('HGET', runKey(ARGV[1]), 'state')
 if state ~= 'paying' and state ~= 'paused' then redis.call('SREM', LIVE, ARGV[1]) end
-return 1
-`;
-
-/**
- * Notes what is known of a run once all of its rows were recorded. On a Redis that went back meanwhile they are not there.
- *
- * KEYS[1] prefix; ARGV[1] run id; ARGV[2...] names and values
- * Returns 1, or 0 in a closed season, or where the run is gone.
- */
-export const NOTE_RECORDED = `${LUA_PRELUDE}
-local f = redis.call('HMGET', runKey(ARGV[1]), 'state', 'fileSha256')
-if redis.call('HGET', HEAD, 'season') ~= serverNow() or f[2] ~= ARGV[2] then return 0 end
--- Somebody else has recorded it.
-if f[1] ~= 'recording' and f[1] ~= 'cancelled' then return 1 end
--- Who put the file into an inbox is named anew, or nobody is.
-redis.call('HDEL', runKey(ARGV[1]), 'dropper')
-redis.call('HSET', runKey(ARGV[1]), unpack(ARGV, 3))
-return 1
-`;
-
-/**
- * Lets another file of the same rows stand for the one of a run that is not recorded yet.
- *
- * KEYS[1] prefix; ARGV[1] run id; ARGV[2] SHA-256 of the file; ARGV[3] its name
- * Returns 1, or 0 where the run is recorded.
- */
-export const TAKE_FILE = `${LUA_PRELUDE}
-local f = redis.call('HMGET', runKey(ARGV[1]), 'state', 'lastLine')
-if (f[1] ~= 'recording' and f[1] ~= 'cancelled') or f[2] then return 0 end
-redis.call('HSET', runKey(ARGV[1]), 'fileSha256', ARGV[2], 'fileName', ARGV[3], 'otherFile', '1')
 return 1
 `;

@@ -6,7 +6,7 @@ import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
 import { acceptPayment, exchangeOf, holdBreach, logFields, markUnknown, placeOf } from '../facts.ts';
 import { isArmedFor, isLeftArmed } from '../next-step.ts';
-import { isKnownToHaveFailed } from '../track/payment-end.ts';
+import { hasFailed, isKnownToHaveFailed } from '../track/payment-end.ts';
 import { NO_CANARY } from './canary.ts';
 import { type LookUpReading, readLookUpAnswer } from './look-up-answer.ts';
 import {
@@ -34,7 +34,26 @@ export async function lookUpPayout(deps: PayDeps, place: PayoutPlace): Promise<v
     return;
   }
   if (payout.state !== 'unknown' && payout.state !== 'held' && payout.state !== 'rejected') return;
+  if (payout.state !== 'unknown' && (await isPaidBeside(deps, payout))) return;
   await lookUpQuote(deps, payout, { reading, quoteId: payout.quoteId });
+}
+
+/** Holds a payout for a breach whose other quotes, which nobody has proven dead, have a payment after all. */
+async function isPaidBeside(deps: PayDeps, payout: Payout): Promise<boolean> {
+  // People know of it.
+  if (payout.reasonCode === 'E_BREACH') return false;
+  for (const quoteId of await deps.runs.quotesBeside(payout.runId, payout.line)) {
+    if (quoteId === (payout.paymentId ?? payout.quoteId)) continue;
+    const answer = await deps.service.readPayment(quoteId);
+    const found = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: quoteId });
+    if (!('payment' in found) || hasFailed(found.payment)) continue;
+    const holder = await deps.payouts.holderOf(found.payment.paymentId);
+    if (holder !== undefined && holder !== payoutId(payout)) continue;
+    const evidence = `the quote ${quoteId} was armed too and has a payment, which is ${found.payment.paymentState}`;
+    await holdBreach(deps, payout, { evidence, quoteId, exchange: exchangeOf(answer) });
+    return true;
+  }
+  return false;
 }
 
 async function lookUpQuote(

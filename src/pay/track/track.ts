@@ -72,9 +72,11 @@ async function hasOthers({ runs }: PayDeps, { runId, line, paymentId }: Payout):
 }
 
 /** The payment is over, but another quote of the payout may be paid, or another payment: people decide (architecture.md, rule 8). */
-function holdForPeople({ paymentId }: Payout, { reason, values }: Partial<PayoutMove>): Partial<PayoutMove> {
+function holdForPeople({ state, paymentId }: Payout, { reason, values }: Partial<PayoutMove>): Partial<PayoutMove> {
   return {
     to: 'held',
+    // One that was paid once is held by what should not be alone.
+    breach: state === 'completed',
     reason: 'E_NOT_PROVABLE',
     dueMs: LOOK_DAILY_MS,
     values: {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Log } from '../../log.ts';
 import { OPEN_STATES, type Payout, payoutId, type Run } from '../../payout.ts';
@@ -25,19 +24,11 @@ export interface Control {
 export interface Resumption extends Control {
   /** The stage, counted from 1, that is over as whoever resumes the run saw it; left out: the one that is over now. */
   readonly stage?: number | undefined;
-  /** The mark of the pause that they saw (`pauseMark`); left out: of the one that holds now. */
-  readonly pause?: string | undefined;
+  /** How many pauses of the run they saw; left out: as many as there are now. */
+  readonly pauses?: number | undefined;
 }
 
-/** Tells one pause of a run from another, in a form: the reason may hold what a form changes. */
-export function pauseMark({ pauseReason }: Pick<Run, 'pauseReason'>): string {
-  return createHash('sha256')
-    .update(pauseReason ?? '')
-    .digest('hex')
-    .slice(0, 16);
-}
-
-/** Stops a run from arming anything more, until it is resumed. What was sent is still looked up. */
+/** Stops a run from arming anything more, until it is resumed. What was sent is still looked up. A further reason stands beside the first. */
 export async function pauseRun(deps: ControlDeps, runId: string, control: Control): Promise<Run> {
   return await moveRun(deps, runId, { to: 'paused', ...control });
 }
@@ -71,18 +62,17 @@ async function moveRun(
   runId: string,
   {
     stage: stageSeen,
-    pause,
+    pauses,
     ...move
   }: Resumption & { to: 'paused' | 'paying' | 'cancelled'; from?: 'awaiting-approval' },
 ): Promise<Run> {
   const before = await readRun(deps, runId);
-  if (move.to === 'paying') requireResumable(before, { stage: stageSeen, pause });
+  if (move.to === 'paying') requireResumable(before, { stage: stageSeen, pauses });
   const { runs, audit } = deps.ledger;
   const { actor, reason } = move;
   const entry = { actor, action: `run.${WORDS[move.to]}`, target: runId, details: { reason } };
   // Who resumes a run releases the next stage after the one that they saw, and none after that, and undoes no later pause.
-  const seen =
-    move.to === 'paying' ? { stage: before.stages ?? undefined, pauseSeen: before.pauseReason ?? undefined } : {};
+  const seen = move.to === 'paying' ? { stage: before.stages ?? undefined, pausesSeen: before.pauses } : {};
   const { result, state } = await runs.move(runId, { ...move, ...seen, act: await audit.waiting(entry) });
   if (result === 'moved') await audit.appendWaiting();
   else if (result === 'there') await audit.append(entry);
@@ -90,10 +80,10 @@ async function moveRun(
   return await readRun(deps, runId);
 }
 
-function requireResumable(run: Run, { stage, pause }: Pick<Resumption, 'stage' | 'pause'>): void {
+function requireResumable(run: Run, { stage, pauses }: Pick<Resumption, 'stage' | 'pauses'>): void {
   if (run.state !== 'paused' && run.state !== 'paying') throw refuseMove(run.id, run.state, 'paying');
   if (stage !== undefined && run.stages !== null && stage !== run.stages.at + 1) throw refuseChanged(run);
-  if (pause !== undefined && run.state === 'paused' && pause !== pauseMark(run)) throw refuseChanged(run);
+  if (pauses !== undefined && run.state === 'paused' && pauses !== run.pauses) throw refuseChanged(run);
 }
 
 async function refusalOf(

@@ -2,6 +2,7 @@ import { type Clock, rfc3339 } from '../../clock.ts';
 import type { Calendars } from '../../config/calendars.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Run, RunStart } from '../../payout.ts';
+import { Refusal, withSteps } from '../../refusal.ts';
 import { type CurrencyHours, hoursOf, openingOf } from '../../schedules/calendar.ts';
 
 /** What decides when a run may start. */
@@ -13,7 +14,7 @@ export interface StartRules {
 }
 
 export interface StartDeps {
-  readonly ledger: Pick<Ledger, 'runs'>;
+  readonly ledger: Pick<Ledger, 'runs' | 'state'>;
   readonly config: StartRules;
   readonly clock: Clock;
   readonly wake: (runId: string) => Promise<void>;
@@ -74,8 +75,15 @@ export async function startRun(deps: StartDeps, run: Run, tick = false): Promise
   await deps.wake(run.id);
 }
 
-/** Starts the runs that waited for a schedule when its time came, in milliseconds since 1970: the tick may be late. */
+/**
+ * Starts the runs that waited for a schedule when its time came, in milliseconds since 1970: the tick may be late. Throws a Refusal
+ * (unavailable) while everything is halted: the tick is done once people have released the halt.
+ */
 export async function startWaitingRuns(deps: StartDeps, plannedMs: number): Promise<void> {
+  if ((await deps.ledger.state.read()).halt !== null) {
+    const next = withSteps`Two people release the halt first: ${{ to: 'release' }}.`;
+    throw new Refusal('Everything is halted: no run was started.', next, { kind: 'unavailable' });
+  }
   for (const runId of await deps.ledger.runs.live()) {
     const run = await deps.ledger.runs.read(runId);
     if (run !== undefined && waitsSince(run) <= plannedMs) await startRun(deps, run, true);

@@ -77,10 +77,16 @@ export async function submitRun(given: SubmitDeps, submission: Submission): Prom
   const { id, isNew, isFresh } = await claimOrTakeOver(deps, checked, submission);
   const asked = asClaimed(submission, await readRun(deps, id));
   await deps.ledger.audit.append(entryOf({ id, isNew }, checked, asked));
-  const handedInBy = async (): Promise<OnRecord> => (isFresh ? byOf(asked) : await byOnRecord(deps, id, asked));
+  const handedInBy = async (): Promise<OnRecord> => {
+    // Somebody else may have said more of it since.
+    const now = asClaimed(submission, await readRun(deps, id));
+    return isFresh ? byOf(now) : await byOnRecord(deps, id, now);
+  };
   if (await isUnrecorded(deps, id, { path: submission.path, checked })) {
     await requireSeason(deps);
-    const acceptedHash = await recordRun(deps, id, { submission, checked, by: await handedInBy() });
+    const recorded = await recordRun(deps, id, { submission, checked, by: await handedInBy() });
+    // Rows that were there already keep what was found of them then.
+    const acceptedHash = isFresh ? recorded : await acceptedOnRecord(deps, id);
     // The service's list of identities may have become another one since the file was checked.
     if (acceptedHash !== checked.acceptedHash) {
       await deps.ledger.audit.append(entryOf({ id, isNew: false }, { ...checked, acceptedHash }, submission));
@@ -96,8 +102,17 @@ function asClaimed(submission: Submission, { stagePlan, askedStart, maxCostDrift
     ...submission,
     stages: stagePlan ?? submission.stages,
     startAt: askedStart ?? submission.startAt,
-    maxCostDriftBp: maxCostDriftBp ?? submission.maxCostDriftBp,
+    maxCostDriftBp: maxCostDriftBp ?? undefined,
   };
+}
+
+/** The hash of the rows of a run that were accepted, as they stand in the ledger. */
+async function acceptedOnRecord({ ledger }: SubmitDeps, id: string): Promise<string> {
+  const accepted = openContentHash();
+  for await (const batch of ledger.runs.rows(id)) {
+    for (const one of batch) if ('row' in one) accepted.addRow(one.row);
+  }
+  return accepted.digest();
 }
 
 /** By whom, and with what, a run was handed in that somebody had begun before: the audit log tells it, and its claim. */

@@ -56,10 +56,16 @@ export function addRunPages(web: Web, deps: WebDeps): void {
   addLiveRoutes(web, deps, sources);
 }
 
+/** As the page has it. */
+const pausesSeen = z
+  .string()
+  .regex(/^[0-9]{1,9}$/)
+  .transform((digits) => Number.parseInt(digits, 10));
+
 const controlForm = z.strictObject({
   reason: reasonText,
   stage: stageNumber.optional(),
-  pause: z.string().max(16).optional(),
+  pauses: pausesSeen.optional(),
 });
 
 const ACTS = [

@@ -1,5 +1,4 @@
 import { isOver, type Run } from '../../payout.ts';
-import { pauseMark } from '../../runs/decide/control.ts';
 import { Field } from '../parts/fields.tsx';
 import { counted, shownCount } from '../parts/figures.ts';
 import { Form } from '../parts/form.tsx';
@@ -90,7 +89,7 @@ function ReasonForm({ id, act, words, seen }: ReasonFormProps) {
   return (
     <Form action={`/runs/${id}/${act}`} class="run-action">
       {stage === undefined ? null : <input type="hidden" name="stage" value={stage + 1} />}
-      {seen === undefined ? null : <input type="hidden" name="pause" value={pauseMark(seen)} />}
+      {seen === undefined ? null : <input type="hidden" name="pauses" value={seen.pauses} />}
       <Field
         label={`Reason to ${act}`}
         name="reason"
