@@ -142,6 +142,13 @@ export function readConfig(environment: EnvironmentVariables = process.env): Con
   return Object.freeze({ ...read, ...file, signingKey: ownKey });
 }
 
+/** What is wrong with the value of one setting, where that shows without the others. */
+export function settingProblem(name: string, value: string): string | undefined {
+  const { shape } = settingsSchema;
+  const field = Object.entries(shape).find(([one]) => one === name)?.[1];
+  return field?.safeParse(value).error?.issues[0]?.message;
+}
+
 /** Adds the settings of a file to what this process reads (`loadEnvFile`). */
 export function loadSettings(envFile: string | undefined): void {
   loadEnvFile(envFile, process.env);

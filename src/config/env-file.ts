@@ -3,6 +3,7 @@ import { parseEnv } from 'node:util';
 import { codeOf, Refusal } from '../refusal.ts';
 import { readSecretFile } from '../secret-file.ts';
 import type { EnvironmentVariables } from './config.ts';
+import { noSuchSetting } from './problems.ts';
 
 /** Read where it lies in the working folder, unless another file is named. */
 export const ENV_FILE_DEFAULT = 'payrun.env';
@@ -34,6 +35,8 @@ export function readEnvFile(path: string | undefined): EnvironmentVariables {
   const variables: Variables = {};
   for (const [name, value] of Object.entries(parseEnv(read.text))) {
     if (OWN_NAME.test(name) && value !== undefined) variables[name] = value;
+    else if (noSuchSetting(name, ['REDIS_URL']).includes('did you mean'))
+      throw refuseFile(file, `it has ${noSuchSetting(name, ['REDIS_URL'])}`);
   }
   return variables;
 }

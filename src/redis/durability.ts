@@ -88,7 +88,7 @@ function settingFinding(setting: string, found: string, wanted: string): Durabil
 function settingRemedy(setting: string, found: string, wanted: string): string {
   if (found === UNREADABLE) return 'Allow the user of REDIS_URL the command CONFIG GET (ACL: +config|get).';
   if (found === UNSUPPORTED) return 'Use a server of Redis or Valkey that knows these settings.';
-  return `Set it with: redis-cli CONFIG SET ${setting} ${wanted}, and in the server's configuration file.`;
+  return `Set it with: redis-cli -u "$REDIS_URL" CONFIG SET ${setting} ${wanted}, and in the server's configuration file.`;
 }
 
 /** The fields of a reply of `INFO`. */

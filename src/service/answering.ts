@@ -7,8 +7,8 @@ const SILENT_MS_MIN = 4000;
 
 /** Whether the service answers, over all requests of this process; for people, and for nothing that is decided. */
 export interface Answering {
-  /** A request leaves; what it returns is told what became of it. */
-  begin(): (answer: Answer) => void;
+  /** A request leaves; what it returns is told what became of it, and whether no payments service would answer so. */
+  begin(): (answer: Answer, isOfStranger?: boolean) => void;
   /** Since when the service has answered nothing, in milliseconds since 1970; null while it answers. */
   awaySince(): number | null;
   /** What became of the latest request that was not answered, such as `ECONNREFUSED` or `HTTP 503`; null before the first. */
@@ -26,18 +26,19 @@ export function openAnswering(clock: Pick<Clock, 'now' | 'monotonic'>): Answerin
   function awayFrom(now: number): number | undefined {
     if (failingFrom !== undefined && now - failingFrom >= FAILING_MS_MIN) return failingFrom;
     const [oldest] = inFlight;
-    const isSilent = oldest !== undefined && oldest.at > answeredAt && now - oldest.at >= SILENT_MS_MIN;
-    return isSilent ? oldest.at : undefined;
+    if (oldest === undefined) return undefined;
+    const silentFrom = Math.max(oldest.at, answeredAt);
+    return now - silentFrom >= SILENT_MS_MIN ? silentFrom : undefined;
   }
 
   return {
     begin() {
       const request = { at: clock.monotonic() };
       inFlight.add(request);
-      return (answer) => {
+      return (answer, isOfStranger = false) => {
         inFlight.delete(request);
         if (answer.kind === 'not-sent' && OUR_OWN.has(answer.reason)) return;
-        if (answer.kind !== 'answered' || answer.status >= 500) {
+        if (answer.kind !== 'answered' || answer.status >= 500 || isOfStranger) {
           failingFrom ??= request.at;
           fault = answer.kind === 'answered' ? `HTTP ${answer.status}` : answer.reason;
           return;

@@ -13,7 +13,7 @@ import { openConnector, openPool } from './connection.ts';
 import { type Exchange, type ExchangeLimits, exchange } from './exchange.ts';
 import { openOutage } from './outage.ts';
 import { openPlaces } from './places.ts';
-import { openTokens, type TokenStore, type Tokens } from './token.ts';
+import { isTokenAnswer, openTokens, type TokenStore, type Tokens } from './token.ts';
 import { openSeal } from './token-seal.ts';
 
 export interface ServiceOptions {
@@ -249,7 +249,7 @@ function openWire({ settings, userAgent, brake, clock, log, observe, answering, 
       inFlight.add(sending);
       const answer = await sending;
       inFlight.delete(sending);
-      ended?.(answer);
+      ended?.(answer, call.operation === 'token' && !isTokenAnswer(answer));
       if (answer.kind === 'answered' && answer.date !== null) {
         clockDifference.saw(answer.date, { askedAt, answeredAt: clock.now() });
       }

@@ -17,9 +17,20 @@ export async function explainTokenFaults<T>(ask: () => Promise<T>, { remedy }: {
       );
     }
     if (!(error instanceof TokenUnavailable)) throw error;
-    throw new Refusal(`The payments service cannot be reached: ${error.message}`, remedy, {
-      kind: 'unavailable',
-      cause: error,
-    });
+    throw refuseUnavailable(error, remedy);
   }
+}
+
+/** A certificate that does not verify has a remedy of its own, and another web server at the address is told as such. */
+export function refuseUnavailable(error: TokenUnavailable, remedy: Remedy): Refusal {
+  const isAnswered = /^HTTP [1-4]/.test(error.reason);
+  const what = isAnswered
+    ? 'What answers at PAYRUN_SERVICE_URL is no payments service'
+    : 'The payments service cannot be reached';
+  const trust =
+    'Trust its certificate (PAYRUN_CA_FILE names a file with it in PEM form), or correct PAYRUN_SERVICE_URL.';
+  return new Refusal(`${what}: ${error.message}`, error.certificate ? trust : remedy, {
+    kind: 'unavailable',
+    cause: error,
+  });
 }

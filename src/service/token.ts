@@ -177,6 +177,15 @@ async function insist(attempt: () => Promise<HeldToken | Setback>, options: Toke
   }
 }
 
+/** Whether an answer is one of a token endpoint: a token, or a refusal. */
+export function isTokenAnswer(answer: Answer): boolean {
+  return answer.kind === 'answered' && (REFUSALS.has(answer.status) || parseGiven(answer) !== undefined);
+}
+
+function parseGiven({ status, json }: Extract<Answer, { kind: 'answered' }>): ReturnType<typeof parseToken> {
+  return status === 200 || status === 201 ? parseToken(json) : undefined;
+}
+
 /** The token in an answer of the token endpoint. Throws TokenRefused, and TokenUnavailable where trying again is no use. */
 function heldToken(answer: Answer, life: { asked: number; marginMs: number }): HeldToken | Setback {
   if (answer.kind === 'not-sent' && answer.certificate) throw new TokenUnavailable(answer.reason, true);
@@ -184,7 +193,7 @@ function heldToken(answer: Answer, life: { asked: number; marginMs: number }): H
   if (REFUSALS.has(answer.status)) {
     throw new TokenRefused(answer.status, parseErrors(answer.json)[0]?.code ?? null);
   }
-  const reply = answer.status === 200 || answer.status === 201 ? parseToken(answer.json) : undefined;
+  const reply = parseGiven(answer);
   if (reply === undefined) return { busy: false, reason: `HTTP ${answer.status}` };
   const lifeMs = lifeMsOf(reply, answer.date ?? life.asked);
   const freshMs = lifeMs > life.marginMs ? lifeMs - life.marginMs : lifeMs / 2;

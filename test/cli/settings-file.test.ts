@@ -72,6 +72,12 @@ describe('settings in a file', () => {
     });
   });
 
+  test('a name that is nearly REDIS_URL is refused, for without it payrun would start a ledger of its own', async () => {
+    write('payrun.env', 'REDIS_ULR=redis://127.0.0.1:6379\nREDIS_PORT=6379\n');
+    const { code, stderr } = await payrun.run(['settings', 'show']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('REDIS_ULR: no such setting; did you mean REDIS_URL?')]);
+  });
+
   test('the environment wins, also with the name of a file for the same setting', async () => {
     write('payrun.env', LINES);
     const file = join(payrun.dir, 'secret');
@@ -128,6 +134,30 @@ async function init(answers: readonly string[], words: readonly string[] = []): 
   return await ended;
 }
 
+/** Answers the questions on a terminal as they come; gives what the screen showed. */
+async function answerOnTerminal(dialogue: readonly (readonly [question: RegExp, answer: string])[]): Promise<string> {
+  const { PATH = '', HOME = '' } = process.env;
+  const program = [process.execPath, join(inject('built'), 'src/cli/main.js'), 'init'].join(' ');
+  const child = spawn('script', ['-qec', program, '/dev/null'], {
+    cwd: payrun.dir,
+    env: { PATH, HOME, TERM: 'xterm', PAYRUN_DATA_DIR: join(payrun.dir, 'data') },
+  });
+  let screen = '';
+  const ended = once(child, 'close');
+  let asked = 0;
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    screen += text;
+    // oxlint-disable-next-line no-control-regex
+    const plain = screen.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '');
+    const [question, answer] = dialogue[asked] ?? [];
+    if (question?.test(plain) !== true) return;
+    asked++;
+    child.stdin.write(`${answer}\r`);
+  });
+  await ended;
+  return screen;
+}
+
 describe('payrun init', () => {
   test('writes what it asked for into payrun.env, for its owner alone, and runs doctor with it', async () => {
     const { code, stdout, stderr } = await init(ANSWERS);
@@ -143,28 +173,23 @@ describe('payrun init', () => {
     expect(`${stdout}${stderr}`).not.toContain(SECRET);
   });
 
+  const QUESTIONS = [/service: $/, /\[test\]: $/, /Tenant: $/, /Client id: $/, /not shown\): $/, /stays \[.*\]: $/];
+  const dialogue = QUESTIONS.map((question, at) => [question, ANSWERS[at] ?? ''] as const);
+
   test('on a terminal, the secret is not shown as it is typed', async () => {
-    const { PATH = '', HOME = '' } = process.env;
-    const program = [process.execPath, join(inject('built'), 'src/cli/main.js'), 'init'].join(' ');
-    const child = spawn('script', ['-qec', program, '/dev/null'], {
-      cwd: payrun.dir,
-      env: { PATH, HOME, TERM: 'xterm', PAYRUN_DATA_DIR: join(payrun.dir, 'data') },
-    });
-    let screen = '';
-    const ended = once(child, 'close');
-    const questions = [/service: $/, /\[test\]: $/, /Tenant: $/, /Client id: $/, /not shown\): $/, /stays \[.*\]: $/];
-    let asked = 0;
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      screen += text;
-      // oxlint-disable-next-line no-control-regex
-      const plain = screen.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '');
-      if (questions[asked]?.test(plain) === true) child.stdin.write(`${ANSWERS[asked++]}\r`);
-    });
-    await ended;
+    const screen = await answerOnTerminal(dialogue);
     expect(screen).toContain('client 7');
     expect(screen).toContain('Written: payrun.env');
     expect(screen).not.toContain(SECRET);
     expect(readFileSync(join(payrun.dir, 'payrun.env'), 'utf8')).toContain(SECRET);
+  });
+
+  test('on a terminal, a wrong answer is asked for again at once', async () => {
+    const screen = await answerOnTerminal([[/service: $/, 'payments.example'], ...dialogue]);
+    expect(screen).toMatch(
+      /PAYRUN_SERVICE_URL: must be an https:\/\/ or http:\/\/ address\.\s+Address of the payments service: /,
+    );
+    expect(screen).toContain('Written: payrun.env');
   });
 
   test('overwrites nothing', async () => {

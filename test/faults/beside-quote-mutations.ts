@@ -7,15 +7,6 @@ const KNOWN_AS = 'test/runs/known-as.test.ts';
 /** Quotes beside the one that settles a row, and hand-ins that somebody carries on. */
 export const BESIDE_QUOTE_MUTATIONS: readonly Mutation[] = [
   {
-    guard: 'a payment that fails ends its payout only when no other quote of it can be paid',
-    edits: replaced(
-      'src/pay/track/beside.ts',
-      'const beside = await lookBeside(deps, payout, rules);',
-      "const beside = 'over' as string;",
-    ),
-    caughtBy: named(BESIDE, 'a payment that fails ends its payout only when no other quote of it can be paid any more'),
-  },
-  {
     guard: 'the payment that settled a payout is no breach at its run end',
     edits: replaced('src/runs/after/finish.ts', 'if (quoteId === payout.paymentId)', 'if (false)'),
     caughtBy: named(
@@ -27,7 +18,7 @@ export const BESIDE_QUOTE_MUTATIONS: readonly Mutation[] = [
     guard: 'the own quote of a payout that another payment settled is looked up',
     edits: replaced('src/ledger/payouts/decide-move.ts', 'leavesQuote === true', 'false'),
     caughtBy: named(
-      BESIDE,
+      'test/runs/settled-by-another.test.ts',
       'the own quote of a payout that another payment settled is asked for at the end of the run and whenever payments are read back',
     ),
   },
@@ -41,7 +32,7 @@ export const BESIDE_QUOTE_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'what whoever carries a hand-in on says is kept',
-    edits: replaced('src/ledger/scripts/runs.ts', "if f[1] == 'recording' and not f[2] then", 'if false then'),
+    edits: replaced('src/ledger/scripts/hand-in.ts', "if f[1] == 'recording' and not f[2] then", 'if false then'),
     caughtBy: named(CARRIED_ON, 'the time that whoever carries a hand-in on says holds after a second kill'),
   },
   {

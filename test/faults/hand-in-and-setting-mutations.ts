@@ -47,7 +47,7 @@ export const HAND_IN_AND_SETTING_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'what was said of a file that was cut short holds for its rows in another one',
     edits: replaced(
-      'src/ledger/scripts/runs.ts',
+      'src/ledger/scripts/hand-in.ts',
       "fields[name] = redis.call('HGET', runKey(known), name) or fields[name]",
       'fields[name] = fields[name]',
     ),

@@ -44,7 +44,7 @@ export const LATE_HOST_AND_FORGED_WORD_MUTATIONS: readonly Mutation[] = [
     edits: [
       ...replaced(
         COMPARE,
-        `  redis.call('HSET', YES, e.y, e.p .. (e.n and ' named' or ''))\n  noteYes(p`,
+        `  keepAnswer(e)\n  noteYes(p`,
         '  noteYes(p',
       ),
       ...replaced(COMPARE, "    set(p, 'z2', 0)\n  end\n", "  end\n  set(p, 'z2', 0)\n"),

@@ -367,7 +367,11 @@ const MOVES: readonly Mutation[] = [
   },
   {
     guard: 'a file makes one run',
-    edits: replaced(RUNS, 'if known and (isAwaited and key or not (', 'if false and (isAwaited and key or not ('),
+    edits: replaced(
+      'src/ledger/scripts/hand-in.ts',
+      'if known and (isAwaited and key or not (',
+      'if false and (isAwaited and key or not (',
+    ),
     caughtBy: named(
       RECORDING_TESTS,
       'submitting a file 20 times at once makes one run with each row once, and wakes the workers',

@@ -109,7 +109,7 @@ export const LOST_HOST_AND_STOP_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a key leads to its run',
     edits: replaced(
-      RUNS,
+      'src/ledger/scripts/hand-in.ts',
       "if own and redis.call('EXISTS', runKey(own)) == 1 and (not its or its == ARGV[2]) then",
       'if false then',
     ),

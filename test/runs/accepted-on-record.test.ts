@@ -63,10 +63,11 @@ function bookAgainst(refuses: readonly string[]): IdentityBook {
 
 const submit = (deps: SubmitDeps) => submitRun(deps, { path, actor: 'anna', skipInvalid: true });
 
+function at(point: string): void {
+  if (point === 'C16') throw new Error('killed');
+}
+
 test('a run ties whose rows the service refused in part before a kill, and no more after it', async () => {
-  const at = (point: string): void => {
-    if (point === 'C16') throw new Error('killed');
-  };
   await expect(submit({ ...app, at, identities: bookAgainst([BOB]) })).rejects.toThrow('killed');
   const submitted = await submit({ ...app, identities: bookAgainst([]) });
   if (submitted.kind === 'refused') throw new Error('refused');

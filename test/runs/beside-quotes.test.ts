@@ -145,7 +145,8 @@ test('a payment of the other quote that appears after two people settled the pay
   desk.answer({ [BESIDE]: payment(BESIDE, 'COMPLETED') });
   await desk.lookUp(await desk.onDay(3));
   expect(await desk.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
-  await expect(armPayout(desk.app.ledger, { runId: again, line: 2 }, 'q-9')).rejects.toThrow();
+  await desk.server.redis.hdel(`${desk.app.config.prefix}:head`, 'halt');
+  await expect(armPayout(desk.app.ledger, { runId: again, line: 2 }, 'q-9')).rejects.toThrow('reference');
 });
 
 test('a yes of the service to a quote that was proven dead holds its payout, whatever it was held for before', async () => {

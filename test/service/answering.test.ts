@@ -47,6 +47,26 @@ describe('a service is away', () => {
   });
 });
 
+test('a service that falls silent while several requests are under way is away since its last answer', () => {
+  const rig = openRig();
+  rig.begin();
+  rig.move(100);
+  const answered100 = rig.begin();
+  rig.move(100);
+  answered100(answered(200));
+  rig.move(3900);
+  expect(rig.awaySince()).toBeNull();
+  rig.move(200);
+  expect(rig.awaySince()).toBe(BEGAN + 200);
+});
+
+test('another web server at the address of the service is no answer of it', () => {
+  const rig = openRig();
+  rig.begin()(answered(404), true);
+  rig.move(2000);
+  expect(rig.awaySince()).toBe(BEGAN);
+});
+
 describe('a service is there', () => {
   test('that is slow with one request and answers others', () => {
     const rig = openRig();

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { loadSettings, readConfig } from '../../config/config.ts';
+import { loadSettings, readConfig, settingProblem } from '../../config/config.ts';
 import { ENV_FILE_DEFAULT, envFileText } from '../../config/env-file.ts';
 import { Refusal } from '../../refusal.ts';
 import { command } from '../command.ts';
@@ -64,7 +64,7 @@ async function askAll(): Promise<Record<string, string>> {
   const desk = openDesk();
   try {
     const answers: Record<string, string> = {};
-    for (const question of QUESTIONS) answers[question.name] = await desk.ask(question);
+    for (const question of QUESTIONS) answers[question.name] = await askRight(desk, question);
     if (answers['PAYRUN_ENVIRONMENT'] === 'prod') answers[CONFIRM_PROD.name] = await desk.ask(CONFIRM_PROD);
     return answers;
   } finally {
@@ -72,8 +72,23 @@ async function askAll(): Promise<Record<string, string>> {
   }
 }
 
+/** On a terminal a wrong answer is asked for again; answers from a file are checked together. */
+async function askRight(desk: Desk, question: Question): Promise<string> {
+  for (;;) {
+    const answer = await desk.ask(question);
+    const problem = answer === '' ? 'is needed' : settingProblem(question.name, answer);
+    if (problem === undefined || !process.stdin.isTTY) return answer;
+    say(`${question.name}: ${problem}.`);
+  }
+}
+
+interface Desk {
+  ask(question: Question): Promise<string>;
+  close(): void;
+}
+
 /** Asks on standard error and reads from standard input; a secret is not echoed on a terminal. */
-function openDesk(): { ask(question: Question): Promise<string>; close(): void } {
+function openDesk(): Desk {
   let isHidden = false;
   const output = new Writable({
     write(chunk: Buffer, _encoding, written) {

@@ -1,5 +1,5 @@
 import { durationText } from '../../duration.ts';
-import { formatAmount, type Money } from '../../money.ts';
+import { addMoney, formatAmount, type Money } from '../../money.ts';
 import { balanceLines, neededDocument } from '../../report/document.ts';
 import type { Preview } from '../../runs/preview/preview.ts';
 import type { CorridorPreview } from '../../runs/preview/sums.ts';
@@ -60,7 +60,7 @@ function timeText({ time }: Preview): string {
   return `about ${durationText(ms)} ${why}`;
 }
 
-function moneyTable({ funds, arriving }: Preview): string {
+function moneyTable({ funds, arriving, corridors }: Preview): string {
   const arrives = new Map(arriving.map((entry) => [entry.currency, entry]));
   const needs = new Map(funds.map((entry) => [entry.currency, entry]));
   const currencies = [...new Set([...needs.keys(), ...arrives.keys()])].toSorted();
@@ -74,7 +74,7 @@ function moneyTable({ funds, arriving }: Preview): string {
         return [
           currency,
           figure(need && { ...need, minor: need.amount }),
-          figure(need && { ...need, minor: need.fees }),
+          figure(need && { ...exactFees(corridors, currency), isEstimate: need.isEstimate }),
           figure(needed),
           figure(arrival && { ...arrival, minor: arrival.amount }),
         ];
@@ -82,6 +82,14 @@ function moneyTable({ funds, arriving }: Preview): string {
     ],
     { rightFrom: 1 },
   );
+}
+
+/** As the quotes have them, where the funds needed are whole minor units. */
+function exactFees(corridors: readonly CorridorPreview[], currency: string): Money {
+  return corridors
+    .flatMap(({ fees }) => fees ?? [])
+    .filter((fee) => fee.currency === currency)
+    .reduce(addMoney, { minor: 0n, currency });
 }
 
 function figure(money: (Money & { isEstimate: boolean }) | undefined): string {

@@ -1,6 +1,6 @@
 import { SUBMISSION_KEPT_MS } from './hand-in.ts';
 import { LUA_PRELUDE } from './prelude.ts';
-import { LUA_PROPOSALS } from './proposals.ts';
+import { LUA_PROPOSALS } from './season.ts';
 
 /**
  * Makes a ledger on an empty Redis for data directories whose own Redis is gone, by two people (docs/operation.md, runbook "Redis

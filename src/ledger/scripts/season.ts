@@ -1,6 +1,14 @@
 import { LUA_KEYS } from '../keys.ts';
 import { LUA_PRELUDE } from './prelude.ts';
-import { LUA_PROPOSALS } from './proposals.ts';
+
+/** Who proposed to write off a directory, and who agreed; '' and '' unless it was proposed for this very server. */
+export const LUA_PROPOSALS = `
+local function proposalOf(dir, server)
+  local at, by, agreed = string.match(redis.call('HGET', HEAD, 'writeOff:' .. dir) or '', '^([^\\31]*)\\31([^\\31]*)\\31([^\\31]*)')
+  if at ~= server then return '', '' end
+  return by, agreed
+end
+`;
 
 /** The id of a directory that two people wrote off is never used again: those that noted it do not wait for it any more. */
 const LUA_WRITTEN_OFF = `

@@ -94,9 +94,7 @@ async function lookUpPayments(
   const pay = await deps.openPay();
   const words: string[] = [];
   const { now, disproved } = await pay.payouts.read(payout);
-  const isOwnId = hasOwnId(pay, disproved);
-  const isOneAlone = payout.paymentId !== null && !payments.some(({ isBeside }) => isBeside);
-  const caveats = caveatsOf(pay, payout, isOwnId || isOneAlone);
+  const caveats = caveatsOf(pay, payout, { payments, disproved });
   const quoteGraceMs = pay.rules.quoteGraceMs + pay.service.clockDifferenceMs();
   let date = now;
   for (const { quoteId, paymentId, isBeside } of payments) {
@@ -127,7 +125,7 @@ async function lookUpPayments(
         // Whichever clock is behind decides: a wrong one may only make people wait.
         date = Math.min(date, reading.date ?? date);
         words.push(foundNothing({ quoteId, paymentId }, reading.date));
-        if (isBeside) caveats.push(`of ${paymentId} ${BESIDE}`);
+        caveats.push(...(isBeside ? [`of ${paymentId} ${BESIDE}`] : []));
     }
   }
   return { date, quoteGraceMs, words, caveats };
@@ -152,8 +150,14 @@ function hasOwnId({ rules }: PayDeps, disproved: readonly string[]): boolean {
 }
 
 /** Why a payment may exist that a look-up does not find. */
-function caveatsOf(pay: PayDeps, payout: Payout, isIdKnown: boolean): string[] {
-  const { credentials } = payout;
+function caveatsOf(
+  pay: PayDeps,
+  payout: Payout,
+  { payments, disproved }: { payments: readonly AskedPayment[]; disproved: readonly string[] },
+): string[] {
+  const { credentials, paymentId } = payout;
+  const isOneAlone = paymentId !== null && !payments.some(({ isBeside }) => isBeside);
+  const isIdKnown = isOneAlone || hasOwnId(pay, disproved);
   return [
     ...(credentials === null || credentials === pay.service.fingerprint ? [] : [OTHER_CREDENTIALS]),
     ...(isIdKnown ? [] : [OTHER_ID]),

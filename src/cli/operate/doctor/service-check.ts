@@ -3,10 +3,10 @@ import { systemClock, systemRandom } from '../../../clock.ts';
 import type { Config, ServiceSettings } from '../../../config/config.ts';
 import { durationText } from '../../../duration.ts';
 import { type Log, silentLog } from '../../../log.ts';
-import { Refusal } from '../../../refusal.ts';
 import type { Answer } from '../../../service/answer.ts';
 import { openService, type Service } from '../../../service/client.ts';
 import { TokenRefused, TokenUnavailable } from '../../../service/token.ts';
+import { refuseUnavailable } from '../../../service/token-refusal.ts';
 import { VERSION } from '../../../version.ts';
 import type { Check, Found } from './check.ts';
 
@@ -75,13 +75,7 @@ async function askToken(service: Service, setback: Promise<never>): Promise<stri
   } catch (error) {
     if (error instanceof TokenRefused) return error.message;
     if (!(error instanceof TokenUnavailable)) throw error;
-    throw new Refusal(
-      `The payments service cannot be reached: ${error.message}`,
-      error.certificate
-        ? 'Trust its certificate (PAYRUN_CA_FILE names a file with it in PEM form), or correct PAYRUN_SERVICE_URL.'
-        : 'Check PAYRUN_SERVICE_URL, the network, and whether the service is up.',
-      { kind: 'unavailable', cause: error },
-    );
+    throw refuseUnavailable(error, 'Check PAYRUN_SERVICE_URL, the network, and whether the service is up.');
   }
 }
 
