@@ -8,17 +8,31 @@ import type { NewJob } from './open.ts';
 /** A finished run's payments settle within seconds: one report of them is worth more than two. */
 const SETTLING_MS = 10_000;
 const NEXT_VERSION_MS_MAX = 3_600_000;
+const ASK_AGAIN_MS = 600_000;
 
 /** Writes the report of a run that is over, unless nothing changed since the last one. */
 export async function report({ app, pay }: JobDeps, { runId }: JobPayload<'report'>): Promise<void> {
   const run = await app.ledger.runs.read(runId);
-  if (run === undefined || run.finishedAt === null || isUpToDate(run)) return;
+  if (run === undefined || run.finishedAt === null || (isUpToDate(run) && hasAsked(run))) return;
   await lookUpDeadQuotes({ ...pay, ledger: app.ledger }, run);
+  const looked = await app.ledger.runs.read(runId);
+  if (looked !== undefined && !hasAsked(looked)) await app.jobs.add('report', [askAgain(looked, app.clock.now())]);
+  if (looked === undefined || isUpToDate(looked)) return;
   const { summary } = await writeReport(app, runId);
   app.log.info('a report was written', { run: runId });
   if (!summary.ties) app.log.error('a report does not tie', { run: runId });
   const after = await app.ledger.runs.read(runId);
   if (after !== undefined && !isUpToDate(after)) await app.jobs.add('report', [reportJob(after, app.clock.now())]);
+}
+
+/** Whether each quote that payouts of the run left behind was asked for when it could be paid no more. */
+function hasAsked({ deadQuotesFound }: Run): boolean {
+  return deadQuotesFound !== null;
+}
+
+function askAgain({ id }: Run, nowMs: number): NewJob<'report'> {
+  const turn = Math.floor(nowMs / ASK_AGAIN_MS);
+  return { id: `report-${id}-asks-${turn}`, payload: { runId: id }, delayMs: ASK_AGAIN_MS };
 }
 
 /** Whether the newest report has all that happened. */

@@ -103,6 +103,7 @@ export async function openPayDeps(app: AppParts, { redis, service, closing }: Pa
       },
     },
     runs: ledger.runs,
+    references: ledger.references,
     state: {
       ...ledger.state,
       async halt(actor, reason) {

@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../clock.ts';
 import type { Limits } from '../config/limits.ts';
 import type { IntentLog } from '../ledger/intents/intent-log.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { Payouts } from '../ledger/payouts/payouts.ts';
 import type { Runs } from '../ledger/runs/runs.ts';
 import type { Seals } from '../ledger/seals.ts';
@@ -18,6 +19,7 @@ import type { Pace, QuoteLead } from './pace.ts';
 export interface PayDeps {
   readonly payouts: Payouts;
   readonly runs: Pick<Runs, 'move' | 'read' | 'quotesBeside'>;
+  readonly references: Pick<Ledger['references'], 'beside'>;
   readonly state: Pick<LedgerState, 'halt' | 'disprove'>;
   readonly seals: Seals;
   readonly blockList: KnownBlockList;

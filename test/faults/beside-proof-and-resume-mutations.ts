@@ -102,7 +102,7 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a resume releases no stage that its user did not see',
-    edits: replaced('src/runs/decide/control.ts', 'stage !== run.stages.at + 1', 'false'),
+    edits: replaced('src/runs/decide/control.ts', 'stage - 1 !== run.stages?.at', 'false'),
     caughtBy: named(STAGES, 'a run with stages is not released further by whoever saw an earlier stage'),
   },
   {

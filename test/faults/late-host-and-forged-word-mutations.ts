@@ -42,11 +42,7 @@ export const LATE_HOST_AND_FORGED_WORD_MUTATIONS: readonly Mutation[] = [
   {
     guard: 'a yes outlives a later attempt with the same quote',
     edits: [
-      ...replaced(
-        COMPARE,
-        `  keepAnswer(e)\n  noteYes(p`,
-        '  noteYes(p',
-      ),
+      ...replaced(COMPARE, `  keepAnswer(e)\n  noteYes(p`, '  noteYes(p'),
       ...replaced(COMPARE, "    set(p, 'z2', 0)\n  end\n", "  end\n  set(p, 'z2', 0)\n"),
     ],
     caughtBy: named(

@@ -72,7 +72,7 @@ describe('durability', () => {
       const refused = await requireDurability(server.redis, 'required').catch((error: unknown) => error);
       expect(refused).toMatchObject({
         remedy: expect.stringMatching(
-          /^Set it with: redis-cli CONFIG SET appendfsync always,.*\nSet it with: redis-cli CONFIG SET maxmemory-policy noeviction,.*\nPAYRUN_REDIS_DURABILITY=/,
+          /^Set it with: redis-cli -u "\$REDIS_URL" CONFIG SET appendfsync always,.*\nSet it with: redis-cli -u "\$REDIS_URL" CONFIG SET maxmemory-policy noeviction,.*\nPAYRUN_REDIS_DURABILITY=/,
         ),
       });
     });

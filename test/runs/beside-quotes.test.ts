@@ -149,6 +149,28 @@ test('a payment of the other quote that appears after two people settled the pay
   await expect(armPayout(desk.app.ledger, { runId: again, line: 2 }, 'q-9')).rejects.toThrow('reference');
 });
 
+test('a payment that is found after its retry was paid is a breach', async () => {
+  await desk.app.ledger.payouts.move({
+    ...desk.place,
+    to: 'held',
+    actor: 'w',
+    reason: 'E_TRIED',
+    values: { reasonCode: 'E_TRIED' },
+  });
+  expect((await desk.settle('not-paid', '', await desk.onDay(2)))[1]).toMatch(/^done/);
+  const place = { runId: await recordRun(desk.app.ledger, { id: 'r2', lines: [2] }), line: 2 };
+  await armPayout(desk.app.ledger, place, BESIDE);
+  await movePayout(desk.app.ledger, place, 'accepted');
+  desk.answer({ [OWN]: payment(OWN, 'COMPLETED') });
+  await desk.lookUp(await desk.onDay(3));
+  expect(await desk.payout()).toMatchObject({
+    state: 'held',
+    reasonCode: 'E_BREACH',
+    reason: 'it has a payment, and so has payout r2-2 with the same reference',
+  });
+  expect((await desk.app.ledger.state.read()).halt).toContain('r2-2');
+});
+
 test('a yes of the service to a quote that was proven dead holds its payout, whatever it was held for before', async () => {
   const [dead, present] = ['0b9a4c1e-77d2-4f35-8e60-000000000005', '0b9a4c1e-77d2-4f35-8e60-000000000006'];
   const { ledger } = desk.app;
@@ -166,6 +188,22 @@ test('a yes of the service to a quote that was proven dead holds its payout, wha
   await ledger.payouts.move({ ...place, to: 'rejected', actor: 'anna and bob', reason: 'not paid', values: notPaid });
   await desk.logs([{ y: dead, p: dead, h: hashReference(rowAt(3).reference) }]);
   expect((await payoutAt(ledger, place)).state).toBe('rejected');
+});
+
+test('another quote of a payout that is paid is asked for until that can be paid no more', async () => {
+  await desk.heldBeside();
+  desk.answer({ [OWN]: payment(OWN, 'COMPLETED') });
+  await desk.settle('paid', OWN);
+  await desk.track();
+  const lookUp = async (days: number): Promise<number | null> => {
+    await lookUpDeadQuotes(
+      { ...(await desk.onDay(days)), ledger: desk.app.ledger },
+      await readRun(desk.app, desk.runId),
+    );
+    return (await readRun(desk.app, desk.runId)).deadQuotesFound;
+  };
+  expect(await lookUp(0)).toBeNull();
+  expect(await lookUp(2)).toBe(0);
 });
 
 test('what a lost host may have sent is never called proven dead', async () => {

@@ -307,6 +307,7 @@ async function openProcess(parts: RigParts, options: ProcessOptions): Promise<Pa
       },
     },
     runs: ledger.runs,
+    references: ledger.references,
     state: ledger.state,
     seals: ledger.seals,
     blockList: openKnownBlockList(ledger),

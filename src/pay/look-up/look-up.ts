@@ -1,7 +1,8 @@
+import { hashReference } from '../../intake/row/reference-hash.ts';
 import type { MoveResult, PayoutReading } from '../../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { PayoutPlace } from '../../payout.ts';
-import { type Payout, payoutId } from '../../payout.ts';
+import { type Payout, payoutId, placeOfId } from '../../payout.ts';
 import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
 import { acceptPayment, exchangeOf, holdBreach, logFields, markUnknown, placeOf } from '../facts.ts';
@@ -46,9 +47,10 @@ async function isPaidBeside(deps: PayDeps, payout: Payout): Promise<boolean> {
     if (quoteId === (payout.paymentId ?? payout.quoteId)) continue;
     const answer = await deps.service.readPayment(quoteId);
     const found = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: quoteId });
-    if (!('payment' in found) || hasFailed(found.payment)) continue;
+    // What shows the reference of another row is that row's.
+    if ((found.kind !== 'found' && found.kind !== 'breach') || hasFailed(found.payment)) continue;
     const holder = await deps.payouts.holderOf(found.payment.paymentId);
-    if (holder !== undefined && holder !== payoutId(payout)) continue;
+    if (found.payment.internalId === null && holder !== undefined && holder !== payoutId(payout)) continue;
     const evidence = `the quote ${quoteId} was armed too and has a payment, which is ${found.payment.paymentState}`;
     await holdBreach(deps, payout, { evidence, quoteId, exchange: exchangeOf(answer) });
     return true;
@@ -96,7 +98,22 @@ async function readShown(
     else await holdBreach(deps, payout, { evidence: `the payment shows ${found.evidence}`, exchange });
     // It is not over because one of its payments is there: people settle it.
   } else if (isHeld && payout.reasonCode === 'E_BREACH') await note(deps, payout, { dueMs: LOOK_DAILY_MS });
-  else await acceptPayment(deps, payout, { quoteId, payment: found.payment, exchange });
+  else {
+    const twin = payout.state === 'rejected' ? await paidTwin(deps, payout) : undefined;
+    if (twin === undefined) await acceptPayment(deps, payout, { quoteId, payment: found.payment, exchange });
+    else
+      await holdBreach(deps, payout, {
+        evidence: `it has a payment, and so has ${twin} with the same reference`,
+        exchange,
+      });
+  }
+}
+
+/** The payout that was paid under the reference of this one, which had come to nothing. */
+async function paidTwin({ references, payouts }: PayDeps, payout: Payout): Promise<string | undefined> {
+  const other = await references.beside(hashReference(payout.row.reference), payoutId(payout));
+  const twin = other === '' ? undefined : (await payouts.read(placeOfId(other))).payout;
+  return twin?.state === 'accepted' || twin?.state === 'completed' ? `payout ${other}` : undefined;
 }
 
 function whyNothing(found: Extract<LookUpReading, { kind: 'nothing' | 'other-reference' }>): string {

@@ -32,8 +32,8 @@ export async function finishRun(ledger: Ledger, runId: string): Promise<boolean>
 
 /**
  * Looks up once more each quote of a finished run that its payouts left behind, and notes how many that were proven dead have a
- * payment after all (architecture.md, rule 8). That is a breach, as is a payment beside the one that settled its payout. Only a well-formed "not found" counts as not found: when a look-up
- * said nothing, nothing is noted and the next call asks again. Does nothing when it was done before.
+ * payment after all (architecture.md, rule 8). That is a breach, as is a payment beside the one that settled its payout. Only a well-formed "not found" after the
+ * end of the quote counts as not found: else nothing is noted and the next call asks again. Does nothing when it was done before.
  */
 export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: Run): Promise<void> {
   if (run.deadQuotesFound !== null) return;
@@ -41,8 +41,8 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
   let hasBreach = false;
   let isCertain = true;
   for (const quote of await deps.ledger.runs.formerQuotes(run.id)) {
-    const { payout } = await deps.payouts.read({ runId: run.id, line: quote.line });
-    const result = payout === undefined ? 'nothing-left' : await lookUpFormer(deps, payout, quote);
+    const { payout, now } = await deps.payouts.read({ runId: run.id, line: quote.line });
+    const result = payout === undefined ? 'nothing-left' : await lookUpFormer(deps, payout, { ...quote, now });
     isCertain &&= result !== 'unknown';
     hasBreach ||= result === 'breach';
     if (result === 'breach' && quote.isProvenDead) found++;
@@ -54,11 +54,13 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
 async function lookUpFormer(
   deps: PayDeps & { ledger: Ledger },
   payout: Payout,
-  { quoteId, isProvenDead }: FormerQuote,
+  { quoteId, isProvenDead, now }: FormerQuote & { readonly now: number },
 ): Promise<'nothing-left' | 'unknown' | 'breach'> {
   if (quoteId === payout.paymentId) return 'nothing-left';
   const reading = await lookUpPatiently(deps, payout, quoteId);
   if (reading.kind === 'nothing') return 'unknown';
+  const mayBePaid = !isProvenDead && now <= endOf(payout, quoteId) + deps.rules.quoteGraceMs;
+  if (reading.kind === 'not-found' && mayBePaid) return 'unknown';
   if (reading.kind === 'not-found' || (await isOfAnother(deps.ledger, payout, reading.payment))) return 'nothing-left';
   // A payment that came to nothing pays nobody; that its quote had been proven dead is broken all the same.
   if (!isProvenDead && hasFailed(reading.payment)) return 'nothing-left';
@@ -66,6 +68,11 @@ async function lookUpFormer(
   const evidence = `the quote ${quoteId} was ${was} and has a payment, which is ${reading.payment.paymentState}`;
   await holdBreach(deps, payout, { evidence, quoteId });
   return 'breach';
+}
+
+/** When a quote that is not proven dead can be paid no more; of another one than the payout's own the end is not kept. */
+function endOf({ quoteId: own, quoteExpiresAt, armedAt }: Payout, quoteId: string): number {
+  return (quoteId === own ? quoteExpiresAt : null) ?? (armedAt ?? 0) + DAY_MS;
 }
 
 /** A payment that shows the reference of another row, which has no other payment: else that row was paid twice. */
@@ -77,6 +84,7 @@ async function isOfAnother(ledger: Ledger, payout: Payout, payment: PaymentReply
   return other === undefined || [other.quoteId, other.paymentId].includes(payment.paymentId);
 }
 
+const DAY_MS = 24 * 60 * 60 * 1000;
 const LOOK_UP_TRIES_MAX = 5;
 const LOOK_UP_AGAIN_MS = 500;
 

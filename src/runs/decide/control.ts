@@ -82,7 +82,7 @@ async function moveRun(
 
 function requireResumable(run: Run, { stage, pauses }: Pick<Resumption, 'stage' | 'pauses'>): void {
   if (run.state !== 'paused' && run.state !== 'paying') throw refuseMove(run.id, run.state, 'paying');
-  if (stage !== undefined && run.stages !== null && stage !== run.stages.at + 1) throw refuseChanged(run);
+  if (stage !== undefined && stage - 1 !== run.stages?.at) throw refuseChanged(run);
   if (pauses !== undefined && run.state === 'paused' && pauses !== run.pauses) throw refuseChanged(run);
 }
 
