@@ -1,3 +1,4 @@
+import type { Jobs } from '../src/app.ts';
 import { type Clock, rfc3339 } from '../src/clock.ts';
 import type { Config } from '../src/config/config.ts';
 import type { Ledger } from '../src/ledger/ledger.ts';
@@ -60,10 +61,14 @@ export interface Ending {
 }
 
 /** When a run will have been sent; null where neither rate is known, nothing waits, or nothing of it moves now. */
-export async function endingOf(app: Foresight, run: Run): Promise<Ending | null> {
+export async function endingOf(
+  app: Foresight & { readonly jobs: Pick<Jobs, 'workers'> },
+  run: Run,
+): Promise<Ending | null> {
   const nowMs = app.clock.now();
   const measured = notedRateOf(run, nowMs);
   if (!isSending(run) || measured === 0 || (await app.ledger.outages.read()).length > 0) return null;
+  if ((await app.jobs.workers()).length === 0) return null;
   const { perSecond: shared, runs } = await readPace(app);
   const atShared = shared === undefined ? 0 : foreseeEnd(run, runs, { perSecond: shared, nowMs });
   const atMeasured = measured === null ? 0 : nowMs + (run.counts.ready * 1000) / measured;

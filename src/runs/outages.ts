@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises';
+import type { Jobs } from '../app.ts';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { durationText } from '../duration.ts';
 import type { IntentRoom } from '../ledger/intents/room.ts';
@@ -142,21 +143,28 @@ function outageWords({ name, since, fault = 'has not answered', dirs }: Outage, 
 interface LookDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly ledger: Pick<Ledger, 'outages' | 'runs' | 'state'>;
+  readonly jobs: Pick<Jobs, 'workers'>;
   readonly dataDirId: string;
 }
 
+/** Of what waits while no worker lives; one that was killed counts as living for half a minute. */
+export const NO_WORKER = 'No worker lives: nothing is sent until one is started.';
+
 /** What workers see to be away now, and what keeps a run from being paid, each in a few sentences, for who only looks. */
 export async function outagesNoted(
-  { ledger, clock, dataDirId }: LookDeps,
+  { ledger, jobs, clock, dataDirId }: LookDeps,
   { run, writeOff }: { run?: Run; writeOff?: string } = {},
 ): Promise<string[]> {
   const noted = await ledger.outages.read();
   const mayPay = run === undefined || run.state === 'paying';
   const dirs = mayPay ? await waitedFor(ledger, dataDirId) : [];
-  if (noted.length === 0 && dirs.length === 0) return [];
-  const work = workWords(run === undefined ? await readWork(ledger) : workOf([run]));
+  const isUnmanned = mayPay && (await jobs.workers()).length === 0;
+  if (noted.length === 0 && dirs.length === 0 && !isUnmanned) return [];
+  const todo = run === undefined ? await readWork(ledger) : workOf([run]);
+  const work = workWords(todo);
   const waits = dirs.length === 0 ? [] : [sentences(waitedForWords(dirs), work, waitedForRemedy(dirs, writeOff))];
-  return [...noted.map((outage) => outageText(outage, { now: clock.now(), work })), ...waits];
+  const unmanned = isUnmanned && todo.waiting + todo.inDoubt > 0 ? [sentences(NO_WORKER, work)] : [];
+  return [...noted.map((outage) => outageText(outage, { now: clock.now(), work })), ...waits, ...unmanned];
 }
 
 /** The same for programs. */

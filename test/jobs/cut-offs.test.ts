@@ -71,14 +71,19 @@ describe('of a run that will miss its cut-off at the rate of now', () => {
 });
 
 describe('the end of a run that is being paid', () => {
-  const end = async (ratePerSecond: number | undefined, pace: string) => {
+  const end = async (ratePerSecond: number | undefined, pace: string, workers = [{ host: 'a', pid: 7 }]) => {
     await desk.ledger.runs.note(runId, { pace });
     const run = await desk.ledger.runs.read(runId);
     if (run === undefined) throw new Error('there is no run');
     const config = { ratePerSecond, ratePerSecondMin: undefined, calendars: CALENDARS };
-    return await endingOf({ config, ledger: desk.ledger, clock: { ...desk.clock, now: () => NOW } }, run);
+    const jobs = { workers: async () => workers };
+    return await endingOf({ config, ledger: desk.ledger, jobs, clock: { ...desk.clock, now: () => NOW } }, run);
   };
   const measured = `${NOW - 10_000}:0 ${NOW - 5000}:5 ${NOW}:10`;
+
+  test('is not foreseen while no worker lives', async () => {
+    expect(await end(50, measured, [])).toBeNull();
+  });
 
   test.each([
     { words: 'is foreseen from the measured rate where no other is known', pace: measured, perSecond: 1 },

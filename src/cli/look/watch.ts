@@ -3,15 +3,18 @@ import { rfc3339 } from '../../clock.ts';
 import type { Run, RunState } from '../../payout.ts';
 import { isRedisLoss } from '../../redis/loss.ts';
 import { documentOf } from '../../runs/document.ts';
-import { outagesDocument, outageText } from '../../runs/outages.ts';
+import { NO_WORKER, outagesDocument, outageText } from '../../runs/outages.ts';
 import { rowsTaken, type Sample, steadyRateOf, withSample, workOf, workWords } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
+import { isSending } from '../../schedules/forecast.ts';
 import { columnsLine } from '../columns.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { ledgerCommand } from '../ledger-command.ts';
 import { print, printJson, say } from '../print.ts';
+import { carrierOf } from '../print-run.ts';
 import { progressLine } from '../run/progress.ts';
 import { exitCodeOf } from '../run-end.ts';
+import { openLateTelling } from './late.ts';
 import { tellOutages } from './outages.ts';
 import { tellHalt } from './status.ts';
 
@@ -49,6 +52,7 @@ async function watch(app: App, runId: string, options: Watching): Promise<ExitCo
   let isAway = false;
   const progress = (): string => (seen === undefined ? '' : workWords(workOf([seen])));
   const tellNoted = openOutageTelling(app, progress);
+  const tellLate = openLateTelling(app, say);
   tellOutages(
     { ...app, ...REDIS_ALONE },
     {
@@ -69,7 +73,8 @@ async function watch(app: App, runId: string, options: Watching): Promise<ExitCo
     samples = withSample(isAway ? [] : samples, { atMs: app.clock.monotonic(), done: rowsTaken(run) });
     if (run.changes !== seen?.changes) await printChange(app, run, { ...options, samples });
     seen = run;
-    await tellNoted();
+    await tellNoted(run);
+    await tellLate(run);
     // Whoever read the lines has seen enough of them.
     if (!process.stdout.writable) return EXIT.ok;
     return ENDS.includes(run.state) || (await tellHalt(app)) ? await endOf(app, run) : undefined;
@@ -88,14 +93,16 @@ async function watch(app: App, runId: string, options: Watching): Promise<ExitCo
 }
 
 /** Says what workers see to be away, once for each outage that begins. */
-function openOutageTelling(app: App, progress: () => string): () => Promise<void> {
+function openOutageTelling(app: App, progress: () => string): (run: Run) => Promise<void> {
   let told = new Set<string>();
-  return async () => {
+  return async (run) => {
     const seen = await app.ledger.outages.read();
     for (const outage of seen) {
       if (!told.has(outage.what)) say(outageText(outage, { now: app.clock.now(), work: progress() }));
     }
-    told = new Set(seen.map(({ what }) => what));
+    const isUnmanned = isSending(run) && (await app.jobs.workers()).length === 0;
+    if (isUnmanned && !told.has('workers')) say(`${NO_WORKER} ${progress()} Start one: ${await carrierOf(app, run)}`);
+    told = new Set([...seen.map(({ what }) => what), ...(isUnmanned ? ['workers'] : [])]);
   };
 }
 

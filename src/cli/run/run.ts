@@ -23,6 +23,7 @@ import { readRun } from '../../runs/read-run.ts';
 import { REHEARSAL_NAMES } from '../../sandbox/faults/rehearsals.ts';
 import { command, type GivenOptions } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { openLateTelling } from '../look/late.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, withApp } from '../open.ts';
 import { personName } from '../options.ts';
@@ -270,10 +271,13 @@ async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Pr
     unknownMs: work.waitMs,
     tracksPerSecond: app.config.trackRatePerSecond,
   });
+  const tellLate = openLateTelling(app, work.progress.say);
   let answeredAt = app.clock.monotonic();
   while (!ended.aborted) {
     try {
-      if (await isWaitedFor(app, work, waitLimit)) return;
+      const run = await moveOn(app, work);
+      if (await isWaitedFor(app, run, { ...work, waitLimit })) return;
+      await tellLate(run);
       answeredAt = app.clock.monotonic();
     } catch (error) {
       if (error instanceof Refusal || app.clock.monotonic() - answeredAt > work.waitMs) throw error;
@@ -282,9 +286,16 @@ async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Pr
   }
 }
 
-async function isWaitedFor(app: App<JobQueues>, { runId, progress }: Work, waitLimit: WaitLimit): Promise<boolean> {
+async function moveOn(app: App<JobQueues>, { runId }: Work): Promise<Run> {
   await finishRun(app.ledger, runId);
-  const run = await readRun(app, runId);
+  return await readRun(app, runId);
+}
+
+async function isWaitedFor(
+  app: App<JobQueues>,
+  run: Run,
+  { progress, waitLimit }: Work & { readonly waitLimit: WaitLimit },
+): Promise<boolean> {
   const isReached = waitLimit.isReached(run);
   progress.show(run, { isWaitedFor: !isReached });
   return isReached || (await app.ledger.state.read()).halt !== null;

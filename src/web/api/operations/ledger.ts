@@ -25,6 +25,7 @@ const status = z.object({
   outages: z
     .array(z.object({ what: z.enum(['service', 'disk']), name: text, since: text, fault: text.optional() }))
     .describe('What workers wait for: a service that does not answer, a disk that is full'),
+  workers: z.int().describe('Workers that live; one that was killed is among them for half a minute'),
   paying: z
     .object({ rows: z.int(), sent: z.int(), inDoubt: z.int(), waiting: z.int() })
     .describe(
@@ -92,11 +93,12 @@ export function addLedgerOperations(api: Web, deps: WebDeps): void {
 }
 
 async function readStatus({ app }: WebDeps): Promise<z.infer<typeof status>> {
-  const [head, { open, missing }, noted, paying] = await Promise.all([
+  const [head, { open, missing }, noted, paying, workers] = await Promise.all([
     app.ledger.state.read(),
     app.ledger.state.season(),
     app.ledger.outages.read(),
     readWork(app.ledger),
+    app.jobs.workers(),
   ]);
   const hold = capabilitiesThatHold(head);
   return {
@@ -105,6 +107,7 @@ async function readStatus({ app }: WebDeps): Promise<z.infer<typeof status>> {
     environment: app.config.service?.environment ?? 'test',
     halt: head.halt,
     outages: noted.map(({ since, ...outage }) => ({ ...outage, since: rfc3339(since) })),
+    workers: workers.length,
     paying,
     season: { open, missing: [...missing] },
     capabilities: Object.fromEntries(CAPABILITIES.map((name) => [name, hold[name] ?? false])),
