@@ -52,6 +52,20 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
+    guard: 'a payment that is found after its retry was paid is a breach',
+    edits: replaced(
+      'src/pay/look-up/look-up.ts',
+      "payout.state === 'rejected' ? await paidTwin(deps, payout) : undefined",
+      'payout.row.line < 0 ? await paidTwin(deps, payout) : undefined',
+    ),
+    caughtBy: named(BESIDE, 'a payment that is found after its retry was paid is a breach'),
+  },
+  {
+    guard: 'a quote beside a payment is asked for until it can be paid no more',
+    edits: replaced('src/runs/after/finish.ts', "reading.kind === 'not-found' && mayBePaid", 'mayBePaid && now < 0'),
+    caughtBy: named(BESIDE, 'another quote of a payout that is paid is asked for until that can be paid no more'),
+  },
+  {
     guard: 'a settlement that logs tell of leaves the own quote beside it',
     edits: replaced('src/ledger/scripts/compare.ts', 'if isNamed then leaveBeside(p, quote) end', ''),
     caughtBy: named(
