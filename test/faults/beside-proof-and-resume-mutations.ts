@@ -52,6 +52,23 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
+    guard: 'a payout that is held for a breach is not sent again because of a later line of a log',
+    edits: replaced('src/ledger/scripts/compare.ts', '(isPaid or isBreach or saidYes', '(isPaid or saidYes'),
+    caughtBy: named(
+      BESIDE,
+      'a payout that a late host holds as a breach stays held when a later line of another host is compared after it',
+    ),
+  },
+  {
+    guard: 'a quote is not proven dead while another quote of its payout is paid',
+    edits: replaced(
+      'src/pay/look-up/look-up.ts',
+      'if (await isPaidBeside(deps, payout)) return;\n      await discard',
+      'await discard',
+    ),
+    caughtBy: named(BESIDE, 'a quote is not proven dead while another quote of its payout has a payment'),
+  },
+  {
     guard: 'a payment that is found after its retry was paid is a breach',
     edits: replaced(
       'src/pay/look-up/look-up.ts',

@@ -149,6 +149,25 @@ test('a payment of the other quote that appears after two people settled the pay
   await expect(armPayout(desk.app.ledger, { runId: again, line: 2 }, 'q-9')).rejects.toThrow('reference');
 });
 
+test('a payout that a late host holds as a breach stays held when a later line of another host is compared after it', async () => {
+  const sent = await desk.payout();
+  await desk.hostComesBack({ credentials: sent.credentials ?? '', yes: true });
+  const later = '0b9a4c1e-77d2-4f35-8e60-000000000007';
+  const file = { r: desk.runId, l: '2', s: 's', n: 'c', h: hashReference(rowAt(2).reference), d: '20261128' };
+  const arming = { q: later, x: '1', k: '2', c: sent.armingCounter + 2, o: 'own', t: String(Date.now() - 1000) };
+  await desk.logs([{ ...file, ...arming, f: sent.credentials }], desk.app.dataDirId);
+  expect(await desk.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH', quoteId: OWN });
+  expect(await desk.app.ledger.runs.quotesBeside(desk.runId, 2)).toEqual([BESIDE, later]);
+});
+
+test('a quote is not proven dead while another quote of its payout has a payment', async () => {
+  await desk.server.redis.rpush(`${desk.app.config.prefix}:run:${desk.runId}:beside`, `2 ${BESIDE}`);
+  desk.answer({ [BESIDE]: payment(BESIDE, 'COMPLETED') });
+  const rules = { ...desk.deps.rules, notFoundGapMs: 0 };
+  for (const days of [0.3, 0.4]) await desk.lookUp(await desk.onDay(days, { rules }));
+  expect(await desk.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+});
+
 test('a payment that is found after its retry was paid is a breach', async () => {
   await desk.app.ledger.payouts.move({
     ...desk.place,

@@ -89,7 +89,6 @@ local function claimReference(e, p)
   redis.call('HSET', referencesKey(e.h), e.h, table.concat(claimants, ' '))
 end
 
--- Whether its history has this very arming.
 local function wasArmedAt(p, armedAt)
   local stepAt = 0
   for _, step in ipairs(p.record[4]) do
@@ -99,7 +98,6 @@ local function wasArmedAt(p, armedAt)
   return false
 end
 
--- Whether the payout's quote came from the lines of another, late directory.
 local function isOfLate(p)
   local lateDir = redis.call('HGET', YES, 'late ' .. (get(p, 'q') or ''))
   return lateDir and lateDir ~= ARGV[1]
@@ -198,7 +196,9 @@ local function restore(e)
   local isOwn = hasOther and redis.call('HGET', YES, 'late ' .. quote) == ARGV[1]
   if isOwn and e.c <= counter then return noteForgotten(e, p) end
   local saidYes = hasOther and redis.call('HEXISTS', YES, quote) == 1
-  if hasOther and (isPaid or saidYes or (isApart and not isOwn)) and not (isLost and e.c > counter) then
+  -- One that was held for a breach was never armed again: a line with another quote is of another time.
+  local isBreach = p and p.state == 'held' and get(p, 'rc') == 'E_BREACH'
+  if hasOther and (isPaid or isBreach or saidYes or (isApart and not isOwn)) and not (isLost and e.c > counter) then
     noteQuote(p, e.q)
     set(p, 'ct', math.max(e.c, counter))
     -- Whichever of them ends last, or has no end, decides from when on people may call it not paid.

@@ -153,6 +153,7 @@ async function readNotFound(deps: PayDeps, payout: Payout, notFound: NotFound): 
   }
   switch (verdict) {
     case 'dead':
+      if (await isPaidBeside(deps, payout)) return;
       await discardDeadQuote(deps, payout, { reading, quoteId, exchange });
       return;
     case 'first':
