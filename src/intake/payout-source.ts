@@ -44,6 +44,11 @@ async function* readChunks(path: string): AsyncGenerator<Buffer> {
   }
 }
 
+/** Throws a Refusal (file refused) where there is no file that can be read. */
+export async function requirePayoutFile(path: string): Promise<void> {
+  await (await openRegularFile(path)).close();
+}
+
 /** Without O_NONBLOCK the opening of a named pipe would wait for a writer. */
 async function openRegularFile(path: string): Promise<FileHandle> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {

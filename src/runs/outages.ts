@@ -206,7 +206,11 @@ function secondsSince(since: number, now: number): number {
   return Math.max(0, Math.round((now - since) / SECOND_MS));
 }
 
-function serviceOutage({ answering, serviceName }: OutageDeps): Outage | undefined {
+/** That the service does not answer, as this process sees it. */
+export function serviceOutage({
+  answering,
+  serviceName,
+}: Pick<OutageDeps, 'answering' | 'serviceName'>): Outage | undefined {
   const since = answering.awaySince();
   if (since === null) return undefined;
   const why = answering.lastFault();

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { openLiving } from '../../jobs/living.ts';
 import { startOwnSandbox } from '../../src/cli/serve/sandbox-service.ts';
 import { openTestApp } from '../runs/opened-app.ts';
 import { armPayout, movePayout, payoutAt, recordRun } from '../runs/recorded-run.ts';
@@ -79,6 +80,27 @@ test('payouts of one reason are settled together by two people, and what changed
   expect(entries.filter((line) => line.includes('payout.allow-confirmed'))).toHaveLength(3);
 });
 
+test('what many payouts have in common is said once, with a count', async () => {
+  const place = { PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(payrun.dir, 'data-many') };
+  const app = await openTestApp(redis.url, place);
+  onTestFinished(() => app.close());
+  const lines = [2, 3, 4, 5, 6, 7, 8];
+  const runId = await recordRun(app.ledger, { lines });
+  const values = { reasonCode: 'E_LIKELY', reason: 'a reason' };
+  for (const line of lines)
+    await app.ledger.payouts.move({ runId, line, to: 'held', actor: 'test', reason: 'E_LIKELY', values });
+  const words = ['allow', runId, '--reason-code', 'E_LIKELY', '--reason', 'agreed', '--as', 'anna'];
+  await payrun.run(words, place);
+  const { stdout } = await payrun.run(words, place);
+  expect(stdout.trim().split('\n')).toEqual([
+    'E_LIKELY: 0 done, 0 proposed, 7 left out',
+    expect.stringContaining('line 2, INV-2: anna has proposed this'),
+    expect.stringContaining('line 3, INV-3: '),
+    expect.stringContaining('line 4, INV-4: '),
+    'and 4 more for the same reason',
+  ]);
+});
+
 test('unknown payouts of one reason are settled by two people as paid, each by its own payment; what the service does not have is named', async () => {
   const place = { PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(payrun.dir, 'data-own') };
   const app = await openTestApp(redis.url, place);
@@ -117,6 +139,7 @@ test('status tells when a run ends; it, and what steers a run, tell why rows are
   const place = { PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(payrun.dir, 'data-held') };
   const app = await openTestApp(redis.url, place);
   onTestFinished(() => app.close());
+  await openLiving(redis.redis, `${app.config.prefix}:bull`).note();
   const runId = await recordRun(app.ledger, { lines: [2, 3, 4] });
   expect((await payrun.run(['status', runId], { ...place, PAYRUN_RATE: '3' })).stderr).toMatch(
     /^Ends about 20\d\d-\d\d-\d\dT\d\d:\d\dZ at 3 payments a second\.$/m,

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
@@ -221,4 +223,31 @@ test('a host that is lost before Redis is restarted is told by worker, watch, st
   expect(shown.stdout).toMatch(/^not-paid +it could still be paid: this can be decided from \S+ on$/m);
   for (const one of [working, watching]) one.kill('SIGTERM');
   await Promise.all([working.ended, watching.ended]);
+});
+
+test('where no worker lives, watch and status say so, and name the command that starts one', async () => {
+  const at = desk(redis.url);
+  const runId = await submitted(at);
+  const watching = processes.start(['watch', runId], { cwd: at.cwd, env: at.looking });
+  await watching.said('No worker lives: nothing is sent until one is started.');
+  await watching.said('Start one: payrun worker');
+  watching.kill('SIGINT');
+  await watching.ended;
+  const { stdout, stderr } = await processes.run(['status', runId], { cwd: at.cwd, env: at.looking });
+  expect(stderr).toContain(`No worker lives: nothing is sent until one is started. 0 of ${ROWS} rows were sent`);
+  expect(stderr).not.toContain('Ends about');
+  expect(stdout).toContain('payrun worker');
+});
+
+test('a preview of a service that hangs tells so within seconds, and ends at once when it is interrupted', async () => {
+  const at = desk(redis.url);
+  const silent = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const { port } = z.object({ port: z.number() }).parse(silent.address());
+  const env = { ...at.env, PAYRUN_SERVICE_URL: `http://127.0.0.1:${port}` };
+  const asking = processes.start(['preview', 'payouts.csv'], { cwd: at.cwd, env });
+  await asking.said('has not answered');
+  asking.kill('SIGINT');
+  expect((await asking.ended).code).toBe(EXIT.interrupted);
 });

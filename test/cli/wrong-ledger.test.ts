@@ -300,3 +300,9 @@ test('a look says first of which service and ledger it answers, and not where a 
     expect(line).toMatch(/^Service sandbox, ledger \{t[0-9a-f]+\} on Redis at .*\.$/);
   expect(said.join('')).not.toContain('Service sandbox');
 });
+
+test('a payout file that is not there makes no ledger', async () => {
+  const told = await refused(`run ${join(dir, 'nothing.csv')}`);
+  expect(told).toMatchObject({ exitCode: 3, text: expect.stringContaining('does not exist') });
+  expect(readdirSync(dir)).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { recordRun } from '../runs/recorded-run.ts';
 import { useTestRedis } from '../support/redis.ts';
 import { openApiRig } from './api-rig.ts';
@@ -19,6 +19,9 @@ test('the page of a run that is paid tells when it ends, at the rate that was me
   const shown = async () => (await anna.get(`/runs/${run}`)).text;
   expect(await shown()).not.toContain('Ends about');
   await app.ledger.runs.note(run, pace());
+  expect(await shown()).toContain('No worker lives: nothing is sent until one is started.');
+  vi.spyOn(app.jobs, 'workers').mockResolvedValue([{ host: 'a', pid: 7 }]);
+  expect(await shown()).not.toContain('No worker lives');
   expect(await shown()).toMatch(/Ends about <time [^>]*>20[^<]*<\/time> at 0\.5 payments a second, as measured\./);
   await app.ledger.state.halt('anna', 'test');
   expect(await shown()).not.toContain('Ends about');
@@ -31,5 +34,7 @@ test('a program reads when a run that is paid ends', async () => {
   const ending = async () => ((await anna.call('GET', `/runs/${run}/details`)).json as { ending: unknown }).ending;
   expect(await ending()).toBeNull();
   await app.ledger.runs.note(run, pace());
+  expect(await ending()).toBeNull();
+  vi.spyOn(app.jobs, 'workers').mockResolvedValue([{ host: 'a', pid: 7 }]);
   expect(await ending()).toEqual({ at: expect.any(String), perSecond: 0.5, isMeasured: true, missed: null });
 });

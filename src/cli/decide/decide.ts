@@ -87,6 +87,9 @@ export const resolveCommand = command(
   },
 );
 
+/** Of each reason. */
+const LEFT_OUT_SHOWN_MAX = 3;
+
 interface Asked extends GivenOptions<typeof held> {
   readonly run: string;
   /** One payout by its reference, or all that have a code. */
@@ -130,11 +133,27 @@ function tellAll(
   if (json) printJson({ runId, reasonCode: code, ...decided });
   else {
     print(`${code}: ${done} done, ${proposed} proposed, ${leftOut.length} left out`);
-    for (const { line, reference, why } of leftOut) print(safeText(`line ${line}, ${reference}: ${why}`));
+    for (const line of leftOutLines(leftOut)) print(safeText(line));
   }
   if (proposed > 0) say('Still needed: another person, with the same command and their own --as NAME.');
   if (more) say(`Only the first ${PAYOUTS_PER_CALL_MAX} were taken. The same command goes on.`);
   return leftOut.length > 0 ? EXIT.notPaid : EXIT.ok;
+}
+
+/** What many have in common stands once, with the first of them; JSON has each. */
+function leftOutLines(leftOut: BulkDecided['leftOut']): string[] {
+  const groups = new Map<string, BulkDecided['leftOut'][number][]>();
+  for (const one of leftOut) {
+    const kind = one.why.replaceAll(one.reference, '');
+    groups.set(kind, [...(groups.get(kind) ?? []), one]);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const shown = group.slice(0, LEFT_OUT_SHOWN_MAX);
+    const lines = shown.map(({ line, reference, why }) => `line ${line}, ${reference}: ${why}`);
+    return group.length === shown.length
+      ? lines
+      : [...lines, `and ${group.length - shown.length} more for the same reason`];
+  });
 }
 
 /** The payout of a run with this reference. Throws a Refusal (exit 2) where there is none. */

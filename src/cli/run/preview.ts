@@ -7,19 +7,22 @@ import { formatAmount } from '../../money.ts';
 import { Refusal } from '../../refusal.ts';
 import { type Foreseen, foresee, type StoppedRows } from '../../runs/hand-in/foresee.ts';
 import { foreseenDocument } from '../../runs/hand-in/foreseen-document.ts';
+import { type OutageDeps, outageText, serviceOutage } from '../../runs/outages.ts';
 import { previewDocument } from '../../runs/preview/document.ts';
 import { type Preview, type PreviewOptions, previewFile, QUOTES_MAX } from '../../runs/preview/preview.ts';
 import { withQuotingService } from '../../runs/preview/quoting-service.ts';
+import { openAnswering } from '../../service/answering.ts';
 import { columns } from '../columns.ts';
 import { command } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { requireService, withLedger } from '../open.ts';
-import { print, printJson } from '../print.ts';
-import { onStop } from '../stop.ts';
+import { print, printJson, say } from '../print.ts';
+import { onStop, unlessStopped } from '../stop.ts';
 import { intakeOptions, intakeOptionsOf } from './intake-options.ts';
 import { previewText } from './preview-text.ts';
 
 const SAMPLE_MAX = 1000;
+const LOOK_EVERY_MS = 1000;
 
 const sample = z
   .string()
@@ -60,6 +63,17 @@ export const previewCommand = command(
   },
 );
 
+/** Says once that the service does not answer, for as long as it does not. */
+async function tellSilence(deps: Pick<OutageDeps, 'answering' | 'serviceName'>, until: AbortSignal): Promise<void> {
+  let isTold = false;
+  while (!until.aborted) {
+    const outage = serviceOutage(deps);
+    if (outage !== undefined && !isTold) say(outageText(outage, { now: systemClock.now(), work: '' }));
+    isTold = outage !== undefined;
+    await systemClock.sleep(LOOK_EVERY_MS, until);
+  }
+}
+
 async function preview(
   { config, json }: { config: Config; json: boolean },
   file: string,
@@ -67,9 +81,13 @@ async function preview(
 ): Promise<ExitCode> {
   const deps = { clock: systemClock, random: systemRandom };
   const log = openLog(config.logLevel ?? 'error');
-  const found = await withQuotingService({ config, log, ...deps }, (service) =>
+  const answering = openAnswering(systemClock);
+  const asked = new AbortController();
+  void tellSilence({ answering, serviceName: nameOf(config.service) }, asked.signal);
+  const quoting = withQuotingService({ config, log, answering, ...deps }, (service) =>
     previewFile({ ...config, ...deps, service, defaults: config }, file, options),
   );
+  const found = await unlessStopped(quoting, options.signal).finally(() => asked.abort());
   if (options.signal.aborted) return EXIT.interrupted;
   const ahead = await lookAhead(file, found, config);
   const facts = { name: nameOf(config.service), sandbox: config.service === undefined };

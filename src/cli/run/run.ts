@@ -6,6 +6,7 @@ import type { App } from '../../app.ts';
 import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config/config.ts';
 import { duration } from '../../duration.ts';
+import { requirePayoutFile } from '../../intake/payout-source.ts';
 import { problemsDocument } from '../../intake/problems/document.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import type { PayDeps } from '../../pay/deps.ts';
@@ -86,6 +87,8 @@ async function runFile(file: string | undefined, given: RunOptions, at: AtCrashP
   if (file === undefined) {
     throw new Refusal('No payout file is named.', 'payrun run FILE');
   }
+  // Before a ledger is made for it.
+  await requirePayoutFile(file);
   warnOfRoot();
   const rehearsal = rehearsalOf(given);
   const adapt = (config: Config): Config => (rehearsal === undefined ? config : rehearsalSettings(config, rehearsal));

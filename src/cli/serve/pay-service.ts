@@ -22,6 +22,7 @@ export async function openPayService(app: App, wait: Waiting): Promise<PayDeps |
   const service = app.config.service === undefined ? await awaitSandbox(app, wait) : configured(app);
   if (service === undefined || wait.signal.aborted) return undefined;
   const deps = await app.openPay(service);
+  if (wait.signal.aborted) return undefined;
   await Promise.race([requireToken(deps), once(wait.signal, 'abort')]);
   return wait.signal.aborted ? undefined : deps;
 }

@@ -6,6 +6,7 @@ import type { Config, ServiceSettings } from '../../config/config.ts';
 import type { Log } from '../../log.ts';
 import { withSteps } from '../../refusal.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
+import type { Answering } from '../../service/answering.ts';
 import type { Brake } from '../../service/brake.ts';
 import { openService, type Service } from '../../service/client.ts';
 import { explainTokenFaults } from '../../service/token-refusal.ts';
@@ -16,6 +17,8 @@ export interface QuotingServiceDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Told whether the service answers. */
+  readonly answering?: Answering | undefined;
 }
 
 /**
@@ -39,6 +42,7 @@ export async function withQuotingService<T>(
       random: deps.random,
       log: deps.log,
       userAgent: `payrun/${VERSION}`,
+      ...(deps.answering === undefined ? {} : { answering: deps.answering }),
     });
     try {
       return await explainTokenFaults(() => task(service), {
