@@ -1,5 +1,4 @@
 import { statfs } from 'node:fs/promises';
-import type { Jobs } from '../app.ts';
 import { type Clock, rfc3339 } from '../clock.ts';
 import { durationText } from '../duration.ts';
 import type { IntentRoom } from '../ledger/intents/room.ts';
@@ -143,7 +142,7 @@ function outageWords({ name, since, fault = 'has not answered', dirs }: Outage, 
 interface LookDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly ledger: Pick<Ledger, 'outages' | 'runs' | 'state'>;
-  readonly jobs: Pick<Jobs, 'workers'>;
+  readonly jobs: { workers(): Promise<readonly unknown[]> };
   readonly dataDirId: string;
 }
 

@@ -274,7 +274,7 @@ async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Pr
     unknownMs: work.waitMs,
     tracksPerSecond: app.config.trackRatePerSecond,
   });
-  const tellLate = openLateTelling(app, work.progress.say);
+  const tellLate = openLateTelling(app, (line) => work.progress.say(line));
   let answeredAt = app.clock.monotonic();
   while (!ended.aborted) {
     try {
