@@ -55,6 +55,7 @@ export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPa
       ...(isOurs ? {} : { version: payout.version }),
       ...(act === undefined ? {} : { act }),
       leavesQuote,
+      isFact: isFact(found),
       referenceHash: hashReference(payout.row.reference),
       dueMs: FIRST_TRACK_MS,
       actor: deps.owner,
@@ -69,6 +70,11 @@ export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPa
     const judged = tries < ACCEPT_TRIES_MAX ? { version: answer.version } : {};
     if (await holdBreach(deps, payout, { evidence, quoteId, exchange, ...judged })) return 'written';
   }
+}
+
+/** People named it otherwise. */
+function isFact({ isOurs = true, act }: FoundPayment): boolean {
+  return isOurs && act === undefined;
 }
 
 function breachOf(answer: MoveAnswer, about: { quoteId: string; paymentId: string }): string | undefined {
@@ -147,6 +153,12 @@ async function disproveOtherId(
   await deps.state.disprove('payment-id-is-quote-id', `payout ${payoutId(payout)}`);
 }
 
+/** What is known may be that of another payment. */
+function withoutOthers(payment: PaymentReply, known: string | null): PayoutValues {
+  const isOther = known !== null && known !== payment.paymentId;
+  return isOther ? { sourceAmount: null, destinationAmount: null, rate: null, fees: null } : {};
+}
+
 /** What a payment shows; what it does not show stays as the quote had it. */
 export function paymentValues(
   payment: PaymentReply,
@@ -156,6 +168,7 @@ export function paymentValues(
   const destination = readShown(payment.destinationAmount, row.destinationCurrency);
   const fees = payment.fees.length === 0 ? undefined : sumFees(payment.fees);
   return {
+    ...withoutOthers(payment, paymentId),
     ...(payment.paymentId !== quoteId ? { paymentId: payment.paymentId } : {}),
     // Another payment had settled it.
     ...(payment.paymentId === quoteId && paymentId !== null && paymentId !== quoteId ? { paymentId: null } : {}),

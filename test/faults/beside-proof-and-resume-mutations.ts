@@ -138,7 +138,7 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a resume undoes no pause that its user did not see',
-    edits: replaced('src/ledger/scripts/runs.ts', "if ARGV[11] ~= '' and", 'if false and'),
+    edits: replaced('src/ledger/scripts/runs.ts', "if seen ~= '' and", 'if false and'),
     caughtBy: named(
       'test/runs/control.test.ts',
       'a resume that stood still does not undo a pause that its user never saw',

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
+import { acceptPayment } from '../../src/pay/facts.ts';
 import { lookUpDeadQuotes } from '../../src/runs/after/finish.ts';
 import { findRetryRows } from '../../src/runs/after/retry-file.ts';
 import { indicationsOf } from '../../src/runs/decide/choices.ts';
 import { decideInBulk } from '../../src/runs/decide/in-bulk.ts';
 import { readBack } from '../../src/runs/read-back.ts';
 import { readRun } from '../../src/runs/read-run.ts';
+import { parsePayment } from '../../src/service/replies.ts';
 import { BESIDE, DOWN, OWN, payment, useBesideDesk } from './beside-desk.ts';
 import { armPayout, loseQuote, movePayout, payoutAt, recordRun, rowAt } from './recorded-run.ts';
 
@@ -158,6 +160,15 @@ test('a payout that a late host holds as a breach stays held when a later line o
   await desk.logs([{ ...file, ...arming, f: sent.credentials }], desk.app.dataDirId);
   expect(await desk.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH', quoteId: OWN });
   expect(await desk.app.ledger.runs.quotesBeside(desk.runId, 2)).toEqual([BESIDE, later]);
+});
+
+test('nor does the answer to its own payment request, which was under way, end that', async () => {
+  const sent = await desk.payout();
+  await desk.hostComesBack({ credentials: sent.credentials ?? '', yes: true });
+  const made = parsePayment({ paymentId: OWN, paymentState: 'INITIATED', originator: { internalId: 'INV-2' } });
+  if (made === undefined) throw new Error('no payment');
+  await acceptPayment(desk.deps, sent, { quoteId: OWN, payment: made, exchange: '' });
+  expect(await desk.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
 });
 
 test('a quote is not proven dead while another quote of its payout has a payment', async () => {

@@ -64,6 +64,18 @@ test('a payout that a failed payment had settled is settled by its own quote, on
   expect((await desk.payout()).state).toBe('completed');
 });
 
+test('a payout that its own quote settles has no amount of the payment that had settled it', async () => {
+  await desk.heldBeside();
+  const source = { internalId: 'INV-2', sourceCurrency: 'USD', sourceAmount: '99.00' };
+  desk.answer({ [BESIDE]: payment(BESIDE, 'PROCESSING', { originator: source }) });
+  await desk.settle('paid', BESIDE);
+  expect((await desk.payout()).sourceAmount).toEqual({ minor: 9900n, currency: 'USD' });
+  desk.answer({ [BESIDE]: payment(BESIDE, 'FAILED', { originator: source }), [OWN]: payment(OWN, 'COMPLETED') });
+  await desk.track();
+  await desk.settle('paid', OWN);
+  expect(await desk.payout()).toMatchObject({ paymentId: OWN, sourceAmount: null });
+});
+
 test.each([
   ['shows our reference', {}],
   ['shows no reference', HIDES_REFERENCE],

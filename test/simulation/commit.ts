@@ -274,7 +274,10 @@ function reopen(
   { line, actor, reason }: { line: number; actor: string; reason: string },
 ): void {
   run.state = halt === null ? 'paying' : 'paused';
-  if (halt !== null) run.pauseReason = 'everything was halted when a payout was allowed';
+  if (halt !== null) {
+    run.pauseReason = 'everything was halted when a payout was allowed';
+    run.pauses++;
+  }
   run.finishedAt = null;
   delete run.fields['deadQuotesFound'];
   live.add(run.id);

@@ -180,7 +180,9 @@ function restoreLine(
   const isWrittenOff = there?.state === 'held' && there.get('rc') === 'E_DIR_LOST';
   if (there !== undefined && there.quote !== null && there.quote !== line.q) {
     const saidYes = store.yes.has(there.quote);
-    const isBreach = (isPaid || saidYes || (isApart && !isOwn)) && !(isWrittenOff && line.c > there.number('ct'));
+    const hadBreach = there.state === 'held' && there.get('rc') === 'E_BREACH';
+    const isBreach =
+      (isPaid || hadBreach || saidYes || (isApart && !isOwn)) && !(isWrittenOff && line.c > there.number('ct'));
     const run = store.runs.get(runId);
     if (isBreach) {
       run?.former.push({ line: line.l, quoteId: line.q, isProvenDead: false });
@@ -198,7 +200,7 @@ function restoreLine(
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, id);
   if (wasMissing) store.yes.set(`late ${line.q}`, dataDirId);
   const said = store.yes.get(line.q);
-  if (said !== undefined) noteYes(store, entry, { quote: line.q, payment: said });
+  for (const payment of said?.split('|') ?? []) noteYes(store, entry, { quote: line.q, payment });
   claimReference(store, entry, line);
   reopenRun(store, runId);
   if (entry.state === 'cancelled' || entry.state === 'rejected') entry.set({ gu: '1' });
@@ -241,13 +243,13 @@ function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, n
     (entry.get('pid') !== payment || isFormerQuote(store, entry, payment));
   if (payment !== '' && payment !== quote && !isOfOther) disprove(store, 'payment-id-is-quote-id');
   if (entry === undefined || entry.quote !== quote) {
-    store.yes.set(quote, payment);
+    keepAnswer(store, quote, payment);
     if (entry !== undefined) holdLeftBehind(store, entry, { quote, payment, now });
     return;
   }
   const isRejected = entry.state === 'rejected' && entry.get('z2') === undefined;
   if (!['armed', 'quoted', 'unknown', 'held'].includes(entry.state) && !isRejected) return;
-  store.yes.set(quote, payment);
+  keepAnswer(store, quote, payment);
   noteYes(store, entry, { quote, payment });
   if (!isRejected) {
     entry.raiseVersion();
@@ -264,11 +266,11 @@ function holdLeftBehind(
   entry: Entry,
   { quote, payment, now }: { quote: string; payment: string; now: number },
 ): void {
-  const hadBreach = entry.record.history.some(
-    ([letter, , , reason]) => letter === STATE_LETTERS.held && reason === 'breach',
-  );
+  const former = store.runs.get(entry.runId)?.former ?? [];
+  const isTold = former.some((one) => one.line === entry.line && one.quoteId === quote && !one.isProvenDead);
   const isSettled = entry.state === 'cancelled' && entry.get('rc') === 'E_NOT_PAID';
-  if (hadBreach || isSettled || (entry.get('pid') ?? entry.quote) === payment) return;
+  if (isTold || isSettled || (entry.get('pid') ?? entry.quote) === payment) return;
+  former.push({ line: entry.line, quoteId: quote, isProvenDead: false });
   if (entry.quote === null) {
     entry.set({ q: quote });
     noteYes(store, entry, { quote, payment });
@@ -281,9 +283,24 @@ function holdLeftBehind(
 /** A quote to which the service said yes is never proven dead. */
 function noteYes(store: Store, entry: Entry, { quote, payment }: { quote: string; payment: string }): void {
   entry.set({ z2: '1' });
-  if (payment === '' || payment === quote) return;
-  entry.set({ pid: payment });
+  if (payment === '') return;
+  const former = entry.get('pid');
+  if (former !== undefined && former !== payment) leaveBeside(store, entry, former);
+  entry.set({ pid: payment === quote ? null : payment });
+  if (payment === quote) return;
   if (!store.quotes.has(payment)) store.quotes.set(payment, entryId(entry.runId, entry.line));
+}
+
+function leaveBeside(store: Store, entry: Entry, quoteId: string): void {
+  if (isFormerQuote(store, entry, quoteId)) return;
+  store.runs.get(entry.runId)?.former.push({ line: entry.line, quoteId, isProvenDead: false });
+}
+
+/** Each answer for a quote once. */
+function keepAnswer({ yes }: Store, quote: string, payment: string): void {
+  const kept = yes.get(quote);
+  if (kept?.split('|').includes(payment) === true) return;
+  yes.set(quote, kept === undefined ? payment : `${kept}|${payment}`);
 }
 
 /** Of two payouts with one reference the one that was armed has it; where both were, it stands for both. */
@@ -321,6 +338,7 @@ const WENT_BACK = 'Redis went back in time';
 export function pauseForAll(run: RunEntry, reason: string): void {
   run.state = 'paused';
   run.pauseReason = reason;
+  run.pauses++;
   run.changes++;
   run.events.push({ event: 'paused', actor: 'season', reason: run.pauseReason });
 }

@@ -119,7 +119,7 @@ export function openProcess(setting: Setting, as: ProcessParts): Process {
   const deps: PayDeps = {
     payouts: mutation.payouts?.(payouts) ?? payouts,
     runs: ledger.runs,
-    references: { beside: async () => '' },
+    references: ledger.references,
     // Nobody here writes to Redis but payrun.
     seals: { ...openSeals(), judgePayout: () => 'true', judgeQuote: () => 'true' },
     // The simulated arming looks at the list by itself.

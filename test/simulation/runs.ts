@@ -126,12 +126,15 @@ export function moveRun(store: Store, runId: string, { move, now }: { move: RunM
   const run = store.runs.get(runId);
   if (run === undefined) return { result: 'missing', state: '' };
   const { state } = run;
-  if (state === move.to) return { result: 'there', state };
-  if (!RUN_TABLE[state].includes(move.to) || (move.from !== undefined && move.from !== state))
+  const known = state === 'paused' && move.to === 'paused' && move.act !== undefined ? (run.pauseReason ?? '') : '';
+  const isKnown = known === '' || `; ${known}; `.includes(`; ${move.reason}; `);
+  if (state === move.to && isKnown) return { result: 'there', state };
+  if ((state !== move.to && !RUN_TABLE[state].includes(move.to)) || (move.from !== undefined && move.from !== state))
     return { result: 'forbidden', state };
   const refusal = refusalOf(store, run, move.to);
   if (refusal !== undefined) return { result: refusal, state };
-  let { to, reason } = move;
+  let to = move.to;
+  let reason = known === '' ? move.reason : `${known}; ${move.reason}`;
   if (to === 'paying' && store.halt !== null) {
     to = 'paused';
     reason = 'everything was halted when it was to begin';
@@ -143,6 +146,7 @@ export function moveRun(store: Store, runId: string, { move, now }: { move: RunM
   run.state = to;
   run.changes++;
   run.pauseReason = to === 'paused' ? reason : null;
+  if (to === 'paused') run.pauses++;
   if (to === 'paying') delete run.fields['lastOutcomes'];
   if (to === 'finished' || to === 'cancelled') {
     run.finishedAt = now;
@@ -181,7 +185,7 @@ export function runOf(entry: RunEntry): Run {
     id: entry.id,
     state: entry.state,
     pauseReason: entry.pauseReason,
-    pauses: 0,
+    pauses: entry.pauses,
     startAt: null,
     stages: null,
     stagePlan: null,

@@ -82,6 +82,7 @@ export interface RunEntry {
   readonly id: string;
   state: RunState;
   pauseReason: string | null;
+  pauses: number;
   createdAt: number;
   finishedAt: number | null;
   changes: number;
@@ -247,6 +248,7 @@ export function blankRun(id: string, now: number): RunEntry {
     id,
     state: 'recording',
     pauseReason: null,
+    pauses: 0,
     createdAt: now,
     finishedAt: null,
     changes: 1,

@@ -103,6 +103,8 @@ export interface PayoutMove extends PayoutPlace {
   readonly dropQuote?: DropReason;
   /** It is settled by a payment that is not its quote's: that quote is looked up from now on. */
   readonly leavesQuote?: boolean;
+  /** The service's own word, which nobody looked at: what is held for a breach stays held for people. */
+  readonly isFact?: boolean;
   /** When it is due next, in milliseconds from now; left out: not due; `as-it-is`: a note leaves it alone. */
   readonly dueMs?: number | 'as-it-is';
   /** What people saw to have the reference of a payout that they allow; `id` is '' where nobody else had it. */

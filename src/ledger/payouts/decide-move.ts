@@ -68,9 +68,15 @@ export function decideMove(record: StoredPayout | undefined, move: PayoutMove, c
     if (to === undefined || to === record.state) return { kind: 'refused', result: 'changed' };
     return { kind: 'change', change: unseen(record, move, to) };
   }
-  if (to === record.state) return { kind: 'change', change: there(record, move) };
+  if (isThereFor(record, move, to)) return { kind: 'change', change: there(record, move) };
   const change = to === undefined ? note(record, move) : step(record, move, { to, holder: context.holder });
   return { kind: 'change', change: withAct(change, move) };
+}
+
+/** It is not over because one of its payments is there, where it is held for a breach. */
+function isThereFor({ state, values }: StoredPayout, { isFact }: PayoutMove, to: PayoutState | undefined): boolean {
+  const isForPeople = isFact === true && to === 'accepted' && state === 'held' && values.get('rc') === 'E_BREACH';
+  return to === state || isForPeople;
 }
 
 function withAct(change: Change, { act }: PayoutMove): Change {

@@ -17,10 +17,11 @@ export interface PayoutValues {
   /** Only where it is not the quote's id; null when it is that again. */
   readonly paymentId?: string | null;
   readonly paymentState?: string;
-  readonly sourceAmount?: Money;
-  readonly destinationAmount?: Money;
-  readonly rate?: string;
-  readonly fees?: readonly Money[];
+  /** Null where another payment had them. */
+  readonly sourceAmount?: Money | null;
+  readonly destinationAmount?: Money | null;
+  readonly rate?: string | null;
+  readonly fees?: readonly Money[] | null;
   readonly quotedAt?: number;
   readonly quoteLifeMs?: number;
   readonly quoteSeal?: string;

@@ -53,8 +53,8 @@ export interface RunMove {
   readonly isTakenOver?: boolean;
   /** The stage that the run must be in, and whether it is over. */
   readonly stage?: Pick<RunStages, 'at' | 'isOver'> | undefined;
-  /** How many pauses the run must have had. */
-  readonly pausesSeen?: number | undefined;
+  /** How many pauses the run must have had; `stage`: as many as at the end of its stage. */
+  readonly pausesSeen?: number | 'stage' | undefined;
 }
 
 export interface RunMoveAnswer {

@@ -40,7 +40,7 @@ if ARGV[3] == '1' then
   event = 'stage'
 else
   setPause(ARGV[1], ARGV[4])
-  redis.call('HSET', rk, 'stageOver', '1')
+  redis.call('HSET', rk, 'stageOver', redis.call('HGET', rk, 'pauses'))
   -- It may wait for days, and what was paid may come back meanwhile.
   redis.call('ZADD', WATCH, text(now()), ARGV[1])
 end
@@ -56,7 +56,8 @@ return 1
  * ARGV[1] run id; ARGV[2] to; ARGV[3] actor; ARGV[4] reason; ARGV[5] the state that the run must have, or 'waiting' for one that is
  * paused until its time, or ''; ARGV[6] the act that waits for its audit entry then, or ''; ARGV[7] the time, in ms since 1970, until
  * which it waits then if it was not paid yet, or '', and ARGV[8] why; ARGV[9] '1' where another file takes its rows over;
- * ARGV[10] the stage it must be in, with ' over' behind it where that is over, or ''; ARGV[11] how many pauses it has seen, or ''
+ * ARGV[10] the stage it must be in, with ' over' behind it where that is over, or ''; ARGV[11] how many
+ * pauses it has seen, 'stage' for those up to the end of its stage, or ''
  * Returns ['moved' | 'there' | 'forbidden' | 'missing' | 'open' | 'halted' | 'season' | 'incomplete' | 'unapproved', state].
  *
  * A run that is recorded while everything is halted begins paused: the release alone does not let it go, unless it has a time to
@@ -90,7 +91,8 @@ if ARGV[10] ~= '' then
   local f = redis.call('HMGET', rk, 'stage', 'stageOver')
   if (f[1] or '') .. (f[2] and ' over' or '') ~= ARGV[10] then return { 'forbidden', from } end
 end
-if ARGV[11] ~= '' and (redis.call('HGET', rk, 'pauses') or '0') ~= ARGV[11] then return { 'forbidden', from } end
+local seen = ARGV[11] == 'stage' and (redis.call('HGET', rk, 'stageOver') or '') or ARGV[11]
+if seen ~= '' and (redis.call('HGET', rk, 'pauses') or '0') ~= seen then return { 'forbidden', from } end
 if from == 'recording' and to ~= 'cancelled' then
   if redis.call('HGET', HEAD, 'season') ~= serverNow() then return { 'season', from } end
   if not hasAllRows(run) then return { 'incomplete', from } end

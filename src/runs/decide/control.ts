@@ -72,12 +72,18 @@ async function moveRun(
   const { actor, reason } = move;
   const entry = { actor, action: `run.${WORDS[move.to]}`, target: runId, details: { reason } };
   // Who resumes a run releases the next stage after the one that they saw, and none after that, and undoes no later pause.
-  const seen = move.to === 'paying' ? { stage: before.stages ?? undefined, pausesSeen: before.pauses } : {};
+  const seen = move.to === 'paying' ? seenOf(before, { stage: stageSeen, pauses }) : {};
   const { result, state } = await runs.move(runId, { ...move, ...seen, act: await audit.waiting(entry) });
   if (result === 'moved') await audit.appendWaiting();
   else if (result === 'there') await audit.append(entry);
   else throw await refusalOf(deps, runId, { result, state, to: move.to });
   return await readRun(deps, runId);
+}
+
+/** Whoever names the stage saw its end, and no pause after that. */
+function seenOf({ stages, pauses: now }: Run, { stage, pauses }: Pick<Resumption, 'stage' | 'pauses'>) {
+  const isAtEnd = stage !== undefined && pauses === undefined && stages?.isOver === true;
+  return { stage: stages ?? undefined, pausesSeen: isAtEnd ? ('stage' as const) : now };
 }
 
 function requireResumable(run: Run, { stage, pauses }: Pick<Resumption, 'stage' | 'pauses'>): void {
