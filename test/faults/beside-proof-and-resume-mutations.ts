@@ -79,7 +79,7 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a quote beside a payment is asked for until it can be paid no more',
-    edits: replaced('src/runs/after/finish.ts', "reading.kind === 'not-found' && mayBePaid", 'mayBePaid && now < 0'),
+    edits: replaced('src/runs/after/finish.ts', "reading.kind === 'not-found' && mayBePaid(", 'now < 0 && mayBePaid('),
     caughtBy: named(BESIDE, 'another quote of a payout that is paid is asked for until that can be paid no more'),
   },
   {

@@ -40,7 +40,7 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
   let found = 0;
   let hasBreach = false;
   let isCertain = true;
-  for (const quote of await deps.ledger.runs.formerQuotes(run.id)) {
+  for (const quote of await quotesToAsk(deps, run)) {
     const { payout, now } = await deps.payouts.read({ runId: run.id, line: quote.line });
     const result = payout === undefined ? 'nothing-left' : await lookUpFormer(deps, payout, { ...quote, now });
     isCertain &&= result !== 'unknown';
@@ -48,6 +48,18 @@ export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: 
     if (result === 'breach' && quote.isProvenDead) found++;
   }
   if (isCertain || hasBreach) await deps.ledger.runs.note(run.id, { deadQuotesFound: String(found) });
+}
+
+/** All of them at first and at last; in between only those that may still be paid. */
+async function quotesToAsk(deps: PayDeps & { ledger: Ledger }, { id, reportVersion }: Run): Promise<FormerQuote[]> {
+  const former = await deps.ledger.runs.formerQuotes(id);
+  if (reportVersion === 0) return former;
+  const open: FormerQuote[] = [];
+  for (const quote of former.filter(({ isProvenDead }) => !isProvenDead)) {
+    const { payout, now } = await deps.payouts.read({ runId: id, line: quote.line });
+    if (payout !== undefined && mayBePaid(deps, payout, { ...quote, now })) open.push(quote);
+  }
+  return open.length > 0 ? open : former;
 }
 
 /** Looks up one quote that a payout left behind, and holds the payout where it has a payment that should not be. */
@@ -59,8 +71,7 @@ async function lookUpFormer(
   if (quoteId === payout.paymentId) return 'nothing-left';
   const reading = await lookUpPatiently(deps, payout, quoteId);
   if (reading.kind === 'nothing') return 'unknown';
-  const mayBePaid = !isProvenDead && now <= endOf(payout, quoteId) + deps.rules.quoteGraceMs;
-  if (reading.kind === 'not-found' && mayBePaid) return 'unknown';
+  if (reading.kind === 'not-found' && mayBePaid(deps, payout, { quoteId, isProvenDead, now })) return 'unknown';
   if (reading.kind === 'not-found' || (await isOfAnother(deps.ledger, payout, reading.payment))) return 'nothing-left';
   // A payment that came to nothing pays nobody; that its quote had been proven dead is broken all the same.
   if (!isProvenDead && hasFailed(reading.payment)) return 'nothing-left';
@@ -70,9 +81,14 @@ async function lookUpFormer(
   return 'breach';
 }
 
-/** When a quote that is not proven dead can be paid no more; of another one than the payout's own the end is not kept. */
-function endOf({ quoteId: own, quoteExpiresAt, armedAt }: Payout, quoteId: string): number {
-  return (quoteId === own ? quoteExpiresAt : null) ?? (armedAt ?? 0) + DAY_MS;
+/** Whether the end of a quote that is not proven dead may be ahead; of another one than the payout's own it is not kept. */
+function mayBePaid(
+  { rules }: Pick<PayDeps, 'rules'>,
+  { quoteId: own, quoteExpiresAt, armedAt }: Payout,
+  { quoteId, isProvenDead, now }: Pick<FormerQuote, 'quoteId' | 'isProvenDead'> & { readonly now: number },
+): boolean {
+  const end = (quoteId === own ? quoteExpiresAt : null) ?? (armedAt ?? 0) + DAY_MS;
+  return !isProvenDead && now <= end + rules.quoteGraceMs;
 }
 
 /** A payment that shows the reference of another row, which has no other payment: else that row was paid twice. */
