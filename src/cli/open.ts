@@ -75,6 +75,7 @@ async function withStop<Result>(options: OpenOptions, command: AppCommand<Result
 
 /** Says that Redis has not answered yet, unless what it returns is called before. */
 function tellWait(config: Config): () => void {
+  if (config.redisUrl === undefined) return () => {};
   const opened = new AbortController();
   const tell = async (): Promise<void> => {
     await systemClock.sleep(TELL_WAIT_MS, opened.signal);

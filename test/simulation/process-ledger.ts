@@ -288,10 +288,11 @@ function openRuns({ setting, ask, change }: Line) {
           .flatMap((entry) => payoutOf(entry, openSeals()) ?? []),
       );
     },
-    noteRecorded: (runId: string, _fileSha256: string, fields: Record<string, string>) =>
+    noteRecorded: (runId: string, fileSha256: string, fields: Record<string, string>) =>
       ask('note that all is recorded', (store) => {
-        if (store.season !== store.server) return false;
-        Object.assign(store.runs.get(runId)?.fields ?? {}, fields);
+        const run = store.runs.get(runId);
+        if (store.season !== store.server || run?.fields['fileSha256'] !== fileSha256) return false;
+        if (run.state === 'recording' || run.state === 'cancelled') Object.assign(run.fields, fields);
         return true;
       }),
     note: (runId: string, fields: Record<string, string>) =>
