@@ -176,7 +176,7 @@ function Top({ who, place, path, Bar = 'header' }: TopProps) {
         </p>
       )}
       {place.outages.map((words) => (
-        <p class="halt m-0 px-3 py-2 text-center" key={words}>
+        <p class="halt m-0 px-3 py-2 text-center" role="status" key={words}>
           {words}
         </p>
       ))}
