@@ -147,7 +147,7 @@ interface LookDeps {
 }
 
 /** Of what waits while no worker lives; one that was killed counts as living for half a minute. */
-export const NO_WORKER = 'No worker lives: nothing is sent until one is started.';
+export const NO_WORKER = 'No worker lives: nothing is sent.';
 
 /** What workers see to be away now, and what keeps a run from being paid, each in a few sentences, for who only looks. */
 export async function outagesNoted(

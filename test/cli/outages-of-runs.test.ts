@@ -229,12 +229,12 @@ test('where no worker lives, watch and status say so, and name the command that 
   const at = desk(redis.url);
   const runId = await submitted(at);
   const watching = processes.start(['watch', runId], { cwd: at.cwd, env: at.looking });
-  await watching.said('No worker lives: nothing is sent until one is started.');
+  await watching.said('No worker lives: nothing is sent.');
   await watching.said('Start one: payrun worker');
   watching.kill('SIGINT');
   await watching.ended;
   const { stdout, stderr } = await processes.run(['status', runId], { cwd: at.cwd, env: at.looking });
-  expect(stderr).toContain(`No worker lives: nothing is sent until one is started. 0 of ${ROWS} rows were sent`);
+  expect(stderr).toContain(`No worker lives: nothing is sent. 0 of ${ROWS} rows were sent`);
   expect(stderr).not.toContain('Ends about');
   expect(stdout).toContain('payrun worker');
 });
