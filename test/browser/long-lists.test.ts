@@ -31,6 +31,7 @@ const PROBLEM = { column: 'amount', value: 'twelve', message: 'This is no amount
 
 /** More of everything than a page shows. */
 async function fillAll(app: App): Promise<void> {
+  vi.spyOn(app.jobs, 'workers').mockResolvedValue([{ host: 'a', pid: 7 }]);
   await fillRuns(app);
   for (let n = 10; n < 10 + MANY; n++) {
     await blockBeneficiary(app, `9a6ee577-1d2f-42c8-a8de-fe56e6868a${n}`, { actor: 'anna', reason: 'it asked for it' });
