@@ -162,9 +162,12 @@ export async function outagesNoted(
   const todo = run === undefined ? await readWork(ledger) : workOf([run]);
   const work = workWords(todo);
   const waits = dirs.length === 0 ? [] : [sentences(waitedForWords(dirs), work, waitedForRemedy(dirs, writeOff))];
-  const unmanned =
-    isUnmanned && todo.waiting + todo.inDoubt > 0 ? [sentences(NO_WORKER, run === undefined ? '' : work)] : [];
+  const unmanned = isUnmanned ? unmannedWords(todo, run === undefined ? '' : work) : [];
   return [...noted.map((outage) => outageText(outage, { now: clock.now(), work })), ...waits, ...unmanned];
+}
+
+function unmannedWords({ waiting, inDoubt }: Work, work: string): string[] {
+  return waiting + inDoubt > 0 ? [sentences(NO_WORKER, work)] : [];
 }
 
 /** The same for programs. */

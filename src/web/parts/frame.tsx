@@ -176,9 +176,9 @@ function Top({ who, place, path, Bar = 'header' }: TopProps) {
         </p>
       )}
       {place.outages.map((words) => (
-        <p class="halt m-0 px-3 py-2 text-center" role="status" key={words}>
+        <output class="halt d-block px-3 py-2 text-center" key={words}>
           {words}
-        </p>
+        </output>
       ))}
     </>
   );
