@@ -23,7 +23,7 @@ export async function explainTokenFaults<T>(ask: () => Promise<T>, { remedy }: {
 
 /** A certificate that does not verify has a remedy of its own, and another web server at the address is told as such. */
 export function refuseUnavailable(error: TokenUnavailable, remedy: Remedy): Refusal {
-  const isAnswered = /^HTTP [1-4]/.test(error.reason);
+  const isAnswered = /^HTTP (?!429)[1-4]/.test(error.reason);
   const what = isAnswered
     ? 'What answers at PAYRUN_SERVICE_URL is no payments service'
     : 'The payments service cannot be reached';

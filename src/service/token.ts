@@ -177,9 +177,10 @@ async function insist(attempt: () => Promise<HeldToken | Setback>, options: Toke
   }
 }
 
-/** Whether an answer is one of a token endpoint: a token, or a refusal. */
+/** Whether an answer is one of a token endpoint: a token, a refusal, or the wish to wait. */
 export function isTokenAnswer(answer: Answer): boolean {
-  return answer.kind === 'answered' && (REFUSALS.has(answer.status) || parseGiven(answer) !== undefined);
+  if (answer.kind !== 'answered') return false;
+  return REFUSALS.has(answer.status) || answer.status === 429 || parseGiven(answer) !== undefined;
 }
 
 function parseGiven({ status, json }: Extract<Answer, { kind: 'answered' }>): ReturnType<typeof parseToken> {

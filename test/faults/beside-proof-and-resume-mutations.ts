@@ -169,7 +169,7 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
     guard: 'what was accepted is what the ledger has',
     edits: replaced('src/runs/hand-in/submit.ts', 'isFresh ? recorded : await acceptedOnRecord(deps, id)', 'recorded'),
     caughtBy: named(
-      'test/runs/accepted-on-record.test.ts',
+      'test/runs/accepted-rows.test.ts',
       'a run ties whose rows the service refused in part before a kill, and no more after it',
     ),
   },

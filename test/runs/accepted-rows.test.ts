@@ -107,3 +107,16 @@ test('a list that became another one while the file was recorded is put on recor
     ['run.attached', hashes.rowsInLedger],
   ]);
 });
+
+function at(point: string): void {
+  if (point === 'C16') throw new Error('killed');
+}
+
+test('a run ties whose rows the service refused in part before a kill, and no more after it', async () => {
+  const rows = 4000;
+  const line = (n: number): string => `INV-${n},${n === 1 || n === rows ? BOB : ANNA},${n}.00,USD,MXN`;
+  writeFileSync(path, `${[HEADER, ...Array.from({ length: rows }, (_, index) => line(index + 1))].join('\n')}\n`);
+  await expect(submit({ ...app, at, identities: bookAgainst([BOB]) })).rejects.toThrow('killed');
+  const { outcomes, hashes, ties } = await summariseRun(app, await submit({ ...app, identities: bookAgainst([]) }));
+  expect({ refused: outcomes.refused, rows: hashes.rows, ties }).toEqual({ refused: 1, rows: 'same', ties: true });
+});

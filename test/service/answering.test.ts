@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { type Answer, notSent } from '../../src/service/answer.ts';
 import { openAnswering } from '../../src/service/answering.ts';
+import { isTokenAnswer, TokenUnavailable } from '../../src/service/token.ts';
+import { refuseUnavailable } from '../../src/service/token-refusal.ts';
 import { answered, lost } from '../pay/examples.ts';
 
 const BEGAN = Date.UTC(2026, 3, 1);
@@ -65,6 +67,28 @@ test('another web server at the address of the service is no answer of it', () =
   rig.begin()(answered(404), true);
   rig.move(2000);
   expect(rig.awaySince()).toBe(BEGAN);
+});
+
+test.each([
+  [200, { access_token: 'a' }, true],
+  [401, {}, true],
+  [429, {}, true],
+  [404, {}, false],
+  [200, null, false],
+])(
+  'an answer with status %i and %j to the request for a token is one of a payments service: %s',
+  (status, json, isOne) => {
+    expect(isTokenAnswer({ ...answered(status), json } as Answer)).toBe(isOne);
+  },
+);
+
+function refusal(reason: string): string {
+  return refuseUnavailable(new TokenUnavailable(reason), '').message;
+}
+
+test('a service that only asks to wait is not called a stranger', () => {
+  expect(refusal('HTTP 429')).toMatch(/^The payments service cannot be reached/);
+  expect(refusal('HTTP 404')).toMatch(/^What answers at PAYRUN_SERVICE_URL is no payments service/);
 });
 
 describe('a service is there', () => {
