@@ -162,19 +162,6 @@ test('a payout that a late host holds as a breach stays held when a later line o
   expect(await desk.app.ledger.runs.quotesBeside(desk.runId, 2)).toEqual([BESIDE, later]);
 });
 
-test('nor does a later line of its own quote end that', async () => {
-  const sent = await desk.payout();
-  await desk.hostComesBack({ credentials: sent.credentials ?? '', yes: true });
-  const file = { r: desk.runId, l: '2', s: 's', n: 'c', h: hashReference(rowAt(2).reference), d: '20261128' };
-  const arming = { q: OWN, x: '1', k: '2', c: sent.armingCounter + 2, o: 'own', t: String(Date.now() - 1000) };
-  await desk.logs([{ ...file, ...arming, f: sent.credentials }], desk.app.dataDirId);
-  expect(await desk.payout()).toMatchObject({
-    state: 'held',
-    reasonCode: 'E_BREACH',
-    armingCounter: sent.armingCounter + 2,
-  });
-});
-
 test('nor does the answer to its own payment request, which was under way, end that', async () => {
   const sent = await desk.payout();
   await desk.hostComesBack({ credentials: sent.credentials ?? '', yes: true });

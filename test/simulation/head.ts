@@ -165,8 +165,7 @@ function restoreLine(
     return;
   }
   const isPaid = there !== undefined && PAID.includes(there.state);
-  const hadBreach = there?.state === 'held' && there.get('rc') === 'E_BREACH';
-  if (there !== undefined && (isPaid || hadBreach) && there.quote === line.q) {
+  if (isPaid && there.quote === line.q) {
     there.set({ ct: String(Math.max(there.number('ct'), line.c)) });
     there.raiseVersion();
     return;
@@ -181,6 +180,7 @@ function restoreLine(
   const isWrittenOff = there?.state === 'held' && there.get('rc') === 'E_DIR_LOST';
   if (there !== undefined && there.quote !== null && there.quote !== line.q) {
     const saidYes = store.yes.has(there.quote);
+    const hadBreach = there.state === 'held' && there.get('rc') === 'E_BREACH';
     const isBreach =
       (isPaid || hadBreach || saidYes || (isApart && !isOwn)) && !(isWrittenOff && line.c > there.number('ct'));
     const run = store.runs.get(runId);

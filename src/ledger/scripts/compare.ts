@@ -188,9 +188,7 @@ local function restore(e)
   local isLost = p and p.state == 'held' and get(p, 'rc') == 'E_DIR_LOST'
   local hasOther = quote and quote ~= e.q
   local isPaid = p and PAID[p.state] == true
-  -- One that was held for a breach was never armed again: a later line is of another time.
-  local isBreach = p and p.state == 'held' and get(p, 'rc') == 'E_BREACH'
-  if (isPaid or isBreach) and not hasOther then
+  if isPaid and not hasOther then
     set(p, 'ct', math.max(e.c, counter))
     return save(p)
   end
@@ -198,6 +196,8 @@ local function restore(e)
   local isOwn = hasOther and redis.call('HGET', YES, 'late ' .. quote) == ARGV[1]
   if isOwn and e.c <= counter then return noteForgotten(e, p) end
   local saidYes = hasOther and redis.call('HEXISTS', YES, quote) == 1
+  -- One that was held for a breach was never armed again: a line with another quote is of another time.
+  local isBreach = p and p.state == 'held' and get(p, 'rc') == 'E_BREACH'
   if hasOther and (isPaid or isBreach or saidYes or (isApart and not isOwn)) and not (isLost and e.c > counter) then
     noteQuote(p, e.q)
     set(p, 'ct', math.max(e.c, counter))
