@@ -140,6 +140,19 @@ describe('recording', () => {
     expect(await recordRows(desk.ledger, runId, rows)).toBe('closed');
   });
 
+  test('is noted as done only where each row is there: Redis may have gone back meanwhile', async () => {
+    const rows = freshRows(2);
+    const runId = await claimRun(desk.ledger, rows);
+    const { fileSha256 } = (await desk.ledger.runs.read(runId)) ?? {};
+    const note = (): Promise<boolean> => desk.ledger.runs.noteRecorded(runId, fileSha256 ?? '', { lastLine: '3' });
+    await recordRows(desk.ledger, runId, rows.slice(0, 1));
+    expect(await note()).toBe(false);
+    expect((await desk.ledger.slices.position(runId)).lastLine).toBe(0);
+    await recordRows(desk.ledger, runId, rows);
+    expect(await note()).toBe(true);
+    expect((await desk.ledger.slices.position(runId)).lastLine).toBe(3);
+  });
+
   test('of a run that was cancelled meanwhile holds every row that a lost host may have sent', async () => {
     const rows = freshRows(3);
     const runId = await claimRun(desk.ledger, rows);

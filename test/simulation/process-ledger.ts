@@ -25,7 +25,7 @@ import {
 import { payoutOf, readPayout } from './read-payout.ts';
 import { forgetDirs, restoreRun, writeOff } from './recovery.ts';
 import { holderBeside, standingOf } from './references.ts';
-import { linesIn, moveRun, type RunMove, runOf } from './runs.ts';
+import { hasAllRows, linesIn, moveRun, type RunMove, runOf } from './runs.ts';
 import type { SeasonHead } from './season.ts';
 import type { Setting } from './setting.ts';
 import { formerQuotesOf, type RowState, type Store } from './store.ts';
@@ -292,7 +292,9 @@ function openRuns({ setting, ask, change }: Line) {
       ask('note that all is recorded', (store) => {
         const run = store.runs.get(runId);
         if (store.season !== store.server || run?.fields['fileSha256'] !== fileSha256) return false;
-        if (run.state === 'recording' || run.state === 'cancelled') Object.assign(run.fields, fields);
+        if (run.state !== 'recording' && run.state !== 'cancelled') return true;
+        if (!hasAllRows(run)) return false;
+        Object.assign(run.fields, fields);
         return true;
       }),
     note: (runId: string, fields: Record<string, string>) =>

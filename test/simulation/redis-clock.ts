@@ -12,8 +12,8 @@ export function noteClock(store: Store, now: number): void {
 export function lookAtClock(store: Store, now: number): void {
   const stepped = store.clockSeen - now;
   store.clockSeen = now;
-  if (stepped <= STEP_MS_MIN) return;
   if (store.waitUntil - now > WAIT_MS_MAX) store.waitUntil = 0;
+  if (stepped <= STEP_MS_MIN) return;
   const waiting = [store.due, store.tracked, ...[...store.runs.values()].map(({ slices }) => slices)];
   for (const due of waiting) for (const [id, at] of due) if (at > now) due.set(id, now);
 }

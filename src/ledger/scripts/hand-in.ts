@@ -107,13 +107,14 @@ return { run, 'new', 'recording' }
  * Notes what is known of a run once all of its rows were recorded. On a Redis that went back meanwhile they are not there.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2...] names and values
- * Returns 1, or 0 in a closed season, or where the run is gone.
+ * Returns 1, or 0 in a closed season, or where the run or some of its rows are gone.
  */
 export const NOTE_RECORDED = `${LUA_PRELUDE}
 local f = redis.call('HMGET', runKey(ARGV[1]), 'state', 'fileSha256')
 if redis.call('HGET', HEAD, 'season') ~= serverNow() or f[2] ~= ARGV[2] then return 0 end
 -- Somebody else has recorded it.
 if f[1] ~= 'recording' and f[1] ~= 'cancelled' then return 1 end
+if not hasAllRows(ARGV[1]) then return 0 end
 -- Who put the file into an inbox is named anew, or nobody is.
 redis.call('HDEL', runKey(ARGV[1]), 'dropper')
 redis.call('HSET', runKey(ARGV[1]), unpack(ARGV, 3))
