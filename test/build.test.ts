@@ -32,6 +32,12 @@ describe('a build', () => {
     expect(stdout).toContain(version);
   });
 
+  // Without "--", Node 20 takes --env-file of a program for its own.
+  test('refuses a file of settings that is not there in its own words', () => {
+    const { status, stderr } = spawnSync(program(), ['list', '--env-file', 'none.env'], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([2, expect.stringContaining('The file of settings none.env is not taken')]);
+  });
+
   test('is not made again while its source is the same', () => {
     const before = statSync(program()).ino;
     expect(build('--if-stale')).toBe(0);

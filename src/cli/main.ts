@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --
 import type { ExitCode } from './exit-code.ts';
 import { say } from './print.ts';
 import { exitCodeOfUsage, openProgram, wantedCommand } from './program.ts';

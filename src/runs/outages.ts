@@ -5,7 +5,7 @@ import type { IntentRoom } from '../ledger/intents/room.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NotedOutage } from '../ledger/outages.ts';
 import type { Run } from '../payout.ts';
-import type { Answering } from '../service/answering.ts';
+import type { Answering, Away, OperationAlone } from '../service/answering.ts';
 import { type Work, workOf, workWords } from './progress.ts';
 import { dirsText, type WaitedDir, waitedFor, waitedForRemedy, waitedForWords } from './waited-for.ts';
 
@@ -34,7 +34,7 @@ export interface OutageDeps {
   readonly serviceName: string;
   readonly place: string;
   readonly config: { readonly dataDir: string; readonly redisUrl?: string | undefined };
-  readonly answering: Pick<Answering, 'awaySince' | 'lastFault' | 'hasAnswered'>;
+  readonly answering: Pick<Answering, 'away' | 'hasAnswered'>;
   readonly intentRoom: Pick<IntentRoom, 'folder' | 'fault' | 'isThere'>;
   /** Free bytes of the disk of a folder; for tests. */
   readonly freeBytes?: (folder: string) => Promise<number>;
@@ -214,12 +214,22 @@ export function serviceOutage({
   answering,
   serviceName,
 }: Pick<OutageDeps, 'answering' | 'serviceName'>): Outage | undefined {
-  const since = answering.awaySince();
-  if (since === null) return undefined;
-  const why = answering.lastFault();
-  const fault =
-    why === null ? {} : { fault: why.startsWith('HTTP') ? `has answered ${why}` : `has not answered (${why})` };
-  return { what: 'service', name: `The payments service (${serviceName})`, since, ...fault };
+  const away = answering.away();
+  if (away === null) return undefined;
+  return { what: 'service', name: `The payments service (${serviceName})`, since: away.since, ...faultOf(away) };
+}
+
+const REQUESTS: Readonly<Record<OperationAlone, string>> = {
+  payment: 'payment request',
+  quote: 'quote request',
+  'look-up': 'look-up of a payment',
+};
+
+function faultOf({ operation, fault }: Away): { fault?: string } {
+  const why = fault === null ? '' : ` (${fault})`;
+  if (operation !== null) return { fault: `has answered no ${REQUESTS[operation]}${why}` };
+  if (fault === null) return {};
+  return { fault: fault.startsWith('HTTP') ? `has answered ${fault}` : `has not answered${why}` };
 }
 
 /** Asks Redis again and again, one question at a time: whether it answers, and whom payments wait for since it was restarted. */

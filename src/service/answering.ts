@@ -1,58 +1,109 @@
 import type { Clock } from '../clock.ts';
 import type { Answer } from './answer.ts';
+import type { Operation } from './client.ts';
 
 /** A service that answers nothing for so long is said to be away; one slow answer or one failure is no outage. */
 const FAILING_MS_MIN = 2000;
 const SILENT_MS_MIN = 4000;
+/** The failure of one operation says nothing of now once it is so old. */
+const FAILURE_MS_MAX = 30_000;
+
+/** Operations that may fail alone, while the service answers others. */
+const LOOKED_AT_ALONE = ['payment', 'quote', 'look-up'] as const satisfies readonly Operation[];
+export type OperationAlone = (typeof LOOKED_AT_ALONE)[number];
+
+/** What answers nothing: the service, or one of its operations. */
+export interface Away {
+  /** In milliseconds since 1970. */
+  readonly since: number;
+  /** Null: the service answers nothing at all. */
+  readonly operation: OperationAlone | null;
+  /** What became of the latest request that was not answered, such as `ECONNREFUSED` or `HTTP 503`; null before the first. */
+  readonly fault: string | null;
+}
 
 /** Whether the service answers, over all requests of this process; for people, and for nothing that is decided. */
 export interface Answering {
   /** A request leaves; what it returns is told what became of it, and whether no payments service would answer so. */
-  begin(): (answer: Answer, isOfStranger?: boolean) => void;
-  /** Since when the service has answered nothing, in milliseconds since 1970; null while it answers. */
-  awaySince(): number | null;
-  /** What became of the latest request that was not answered, such as `ECONNREFUSED` or `HTTP 503`; null before the first. */
-  lastFault(): string | null;
+  begin(operation: Operation): (answer: Answer, isOfStranger?: boolean) => void;
+  /** Null while it answers. */
+  away(): Away | null;
   /** Whether it ever answered this process. */
   hasAnswered(): boolean;
 }
 
 export function openAnswering(clock: Pick<Clock, 'now' | 'monotonic'>): Answering {
-  const inFlight = new Set<{ readonly at: number }>();
-  let failingFrom: number | undefined;
-  let fault: string | null = null;
-  let answeredAt = Number.NEGATIVE_INFINITY;
+  const service = openRecord(clock);
+  const alone = LOOKED_AT_ALONE.map((operation) => ({ operation, record: openRecord(clock) }));
 
-  function awayFrom(now: number): number | undefined {
-    if (failingFrom !== undefined && now - failingFrom >= FAILING_MS_MIN) return failingFrom;
-    const [oldest] = inFlight;
-    if (oldest === undefined) return undefined;
-    const silentFrom = Math.max(oldest.at, answeredAt);
-    return now - silentFrom >= SILENT_MS_MIN ? silentFrom : undefined;
+  function readAway(): { from: number; operation: OperationAlone | null; record: Record } | undefined {
+    const from = service.silentFrom() ?? service.failingFrom();
+    if (from !== undefined) return { from, operation: null, record: service };
+    return alone.flatMap(({ operation, record }) => {
+      const ofOperation = record.silentFrom() ?? record.failingAgainFrom();
+      return ofOperation === undefined ? [] : [{ from: ofOperation, operation, record }];
+    })[0];
   }
 
+  return {
+    begin(operation) {
+      const ends = [service, ...alone.flatMap((one) => (one.operation === operation ? [one.record] : []))].map(
+        (record) => record.begin(),
+      );
+      return (answer, isOfStranger = false) => {
+        for (const end of ends) end(answer, isOfStranger);
+      };
+    },
+    hasAnswered: service.hasAnswered,
+    away() {
+      const away = readAway();
+      if (away === undefined) return null;
+      const { from, operation, record } = away;
+      return { since: Math.round(clock.now() - (clock.monotonic() - from)), operation, fault: record.lastFault() };
+    },
+  };
+}
+
+type Record = ReturnType<typeof openRecord>;
+
+/** What became of requests; times are those of `clock.monotonic()`. */
+function openRecord(clock: Pick<Clock, 'monotonic'>) {
+  const inFlight = new Set<{ readonly at: number }>();
+  let failing: { readonly from: number; readonly latest: number } | undefined;
+  let fault: string | null = null;
+  let answeredAt = Number.NEGATIVE_INFINITY;
   return {
     begin() {
       const request = { at: clock.monotonic() };
       inFlight.add(request);
-      return (answer, isOfStranger = false) => {
+      return (answer: Answer, isOfStranger: boolean): void => {
         inFlight.delete(request);
         if (answer.kind === 'not-sent' && OUR_OWN.has(answer.reason)) return;
         if (answer.kind !== 'answered' || answer.status >= 500 || isOfStranger) {
-          failingFrom ??= request.at;
+          failing = { from: failing?.from ?? request.at, latest: clock.monotonic() };
           fault = answer.kind === 'answered' ? `HTTP ${answer.status}` : answer.reason;
           return;
         }
-        failingFrom = undefined;
+        failing = undefined;
         answeredAt = clock.monotonic();
       };
     },
     lastFault: () => fault,
     hasAnswered: () => answeredAt > Number.NEGATIVE_INFINITY,
-    awaySince() {
-      const now = clock.monotonic();
-      const from = awayFrom(now);
-      return from === undefined ? null : Math.round(clock.now() - (now - from));
+    /** From its first failure, where nothing was answered for a while since. */
+    failingFrom: () =>
+      failing !== undefined && clock.monotonic() - failing.from >= FAILING_MS_MIN ? failing.from : undefined,
+    /** The same where it was asked all the while. */
+    failingAgainFrom() {
+      if (failing === undefined || failing.latest - failing.from < FAILING_MS_MIN) return undefined;
+      return clock.monotonic() - failing.latest < FAILURE_MS_MAX ? failing.from : undefined;
+    },
+    /** From where a request waits for its answer too long and no other one was answered. */
+    silentFrom() {
+      const [oldest] = inFlight;
+      if (oldest === undefined) return undefined;
+      const from = Math.max(oldest.at, answeredAt);
+      return clock.monotonic() - from >= SILENT_MS_MIN ? from : undefined;
     },
   };
 }

@@ -244,7 +244,7 @@ function openWire({ settings, userAgent, brake, clock, log, observe, answering, 
       const askedAt = clock.now();
       const started = clock.monotonic();
       const { method, path, body, token } = call;
-      const ended = answering?.begin();
+      const ended = answering?.begin(call.operation);
       const sending = exchange(pool, { method, path: `${base}${path}`, headers: headersOf(token, body), body }, limits);
       inFlight.add(sending);
       const answer = await sending;

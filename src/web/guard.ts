@@ -5,11 +5,14 @@ import { readKey } from '../people/keys.ts';
 import { requireFactor } from './account/step-up.ts';
 import { WEB_LIMITS } from './limits/limits.ts';
 import { openRate } from './limits/rate.ts';
+import { openRedisCheck } from './limits/redis-answers.ts';
 import { Problem } from './problem.ts';
 import { readSession } from './session.ts';
 import type { Web, WebDeps } from './web.ts';
 
 const UNSAFE = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+/** What needs no ledger. */
+const ASKS_NOBODY = ['/static/', '/healthz', '/readyz'];
 /** Where the pages of somebody end who has not signed in. */
 const SIGN_IN = '/sign-in';
 /** Routes that a library adds, by the beginning of their paths. */
@@ -25,6 +28,7 @@ const ACTS_OF_PLUGINS: readonly (readonly [string, Act | 'public'])[] = [
  */
 export function guardRoutes(web: Web, deps: WebDeps): void {
   const limitKey = openKeyLimit(deps);
+  const requireRedis = openRedisCheck(deps.app);
   web.decorateRequest('who', null);
   web.addHook('onRoute', (route) => {
     const act = route.config?.act ?? ACTS_OF_PLUGINS.find(([prefix]) => route.url.startsWith(prefix))?.[1];
@@ -35,8 +39,9 @@ export function guardRoutes(web: Web, deps: WebDeps): void {
     requireOwnHost(request, deps.hosts);
     const { act } = request.routeOptions.config;
     // A path that is none: the answer is the same whoever asks.
-    if (act === undefined) return;
+    if (act === undefined || ASKS_NOBODY.some((path) => request.url.startsWith(path))) return;
     if (UNSAFE.has(request.method) && bearerOf(request) === undefined) requireOwnOrigin(request, deps.hosts);
+    await requireRedis();
     request.who = await whoAsks(request, deps);
     if (request.who?.csrf === null) limitKey(request.who.name, reply);
     if (act === 'public') return;

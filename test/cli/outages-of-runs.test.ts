@@ -128,6 +128,22 @@ test('a service that is killed in mid-run is told by worker, watch and status wi
   expect(status.stderr).not.toContain('Ends about');
 });
 
+test('a service that answers everything but payment requests is told within seconds by worker, watch and status', async () => {
+  const failing = await startService(processes, { switches: ['error503BeforeCommit=1'] });
+  const at = desk(redis.url);
+  const { cwd, looking } = at;
+  const env = { ...at.env, ...failing.settings() };
+  const runId = await submitted({ ...at, env });
+  const working = processes.start(['worker'], { cwd, env });
+  const watching = processes.start(['watch', runId], { cwd, env: looking });
+  for (const one of [working, watching]) await one.said('has answered no payment request (HTTP 503) since 20');
+  const status = await processes.run(['status', runId], { cwd, env: looking });
+  expect(status.stderr).toContain('has answered no payment request (HTTP 503) since 20');
+  const [, seconds] =
+    /has answered no payment request .* \(([0-9]+) s\)/.exec((await saidBy(working, watching))[0]) ?? [];
+  expect(Number(seconds)).toBeLessThanOrEqual(TOLD_S_MAX);
+});
+
 test('a Redis that is killed is told by worker and watch with what was sent and what waits, and both go on by themselves', async () => {
   const own = await useTestRedis();
   onTestFinished(() => own.stop());

@@ -38,7 +38,9 @@ export function buildPayrun(common: Readonly<Record<string, string>> = {}): Payr
 
   function start(words: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
     const main = join(inject('built'), 'src/cli/main.js');
-    return watchOver(spawn(process.execPath, [main, ...asTestStarts(words)], { cwd: dir, env: { ...base, ...env } }));
+    return watchOver(
+      spawn(process.execPath, ['--', main, ...asTestStarts(words)], { cwd: dir, env: { ...base, ...env } }),
+    );
   }
 
   return {

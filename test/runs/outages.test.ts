@@ -49,8 +49,10 @@ async function watched(world: World): Promise<{ said: [number, string][]; noted:
     place: '/data',
     config: { dataDir: '/data' },
     answering: {
-      awaySince: () => (isAway(world.service) ? BEGAN + (world.service?.[0] ?? 0) * 1000 : null),
-      lastFault: () => world.why ?? null,
+      away: () =>
+        isAway(world.service)
+          ? { since: BEGAN + (world.service?.[0] ?? 0) * 1000, operation: null, fault: world.why ?? null }
+          : null,
       hasAnswered: () => world.why !== 'ENOTFOUND',
     },
     intentRoom: {

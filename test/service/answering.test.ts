@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Answer, notSent } from '../../src/service/answer.ts';
 import { openAnswering } from '../../src/service/answering.ts';
+import type { Operation } from '../../src/service/client.ts';
 import { isTokenAnswer, TokenUnavailable } from '../../src/service/token.ts';
 import { refuseUnavailable } from '../../src/service/token-refusal.ts';
 import { answered, lost } from '../pay/examples.ts';
@@ -12,10 +13,11 @@ function openRig() {
   let at = 0;
   const answering = openAnswering({ monotonic: () => at, now: () => BEGAN + at });
   return {
-    awaySince: () => answering.awaySince(),
-    begin: () => answering.begin(),
+    awaySince: () => answering.away()?.since ?? null,
+    away: () => answering.away(),
+    begin: (operation: Operation = 'token') => answering.begin(operation),
     move: (ms: number) => void (at += ms),
-    ask: (answer: Answer) => answering.begin()(answer),
+    ask: (answer: Answer, operation: Operation = 'token') => answering.begin(operation)(answer),
   };
 }
 
@@ -60,6 +62,44 @@ test('a service that falls silent while several requests are under way is away s
   expect(rig.awaySince()).toBeNull();
   rig.move(200);
   expect(rig.awaySince()).toBe(BEGAN + 200);
+});
+
+describe('a service that answers all but its payments', () => {
+  test('is told of once they failed for two seconds, and until one is answered', () => {
+    const rig = openRig();
+    rig.ask(answered(503), 'payment');
+    rig.move(1900);
+    rig.ask(answered(503), 'payment');
+    rig.ask(answered(404), 'look-up');
+    expect(rig.away()).toBeNull();
+    rig.move(200);
+    rig.ask(answered(503), 'payment');
+    rig.ask(answered(201), 'quote');
+    expect(rig.away()).toEqual({ since: BEGAN, operation: 'payment', fault: 'HTTP 503' });
+    rig.ask(answered(201), 'payment');
+    expect(rig.away()).toBeNull();
+  });
+
+  test('is not told of for one failure, nor half a minute after the last one', () => {
+    const rig = openRig();
+    rig.ask(lost('reset'), 'payment');
+    rig.ask(answered(404), 'look-up');
+    rig.move(3000);
+    expect(rig.away()).toBeNull();
+    rig.ask(lost('reset'), 'payment');
+    rig.ask(answered(404), 'look-up');
+    expect(rig.away()).toEqual({ since: BEGAN, operation: 'payment', fault: 'reset' });
+    rig.move(30_000);
+    expect(rig.away()).toBeNull();
+  });
+
+  test('is told of where they wait for four seconds', () => {
+    const rig = openRig();
+    rig.begin('payment');
+    rig.move(4000);
+    rig.ask(answered(200), 'look-up');
+    expect(rig.away()).toEqual({ since: BEGAN, operation: 'payment', fault: null });
+  });
 });
 
 test('another web server at the address of the service is no answer of it', () => {

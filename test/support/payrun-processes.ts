@@ -71,7 +71,7 @@ export function buildProcesses(): Processes {
   function start(words: readonly string[], options: StartOptions = {}): Started {
     const { env = {}, cwd = root, main = 'src/cli/main.js', through = [] } = options;
     const { PATH = '', HOME = '' } = process.env;
-    const [program = '', ...args] = [...through, process.execPath, join(built, main), ...asTestStarts(words)];
+    const [program = '', ...args] = [...through, process.execPath, '--', join(built, main), ...asTestStarts(words)];
     const child = spawn(program, args, { cwd, env: { PATH, HOME, ...env } });
     running.add(child);
     child.once('exit', () => running.delete(child));

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { recordRun } from '../runs/recorded-run.ts';
 import { useTestRedis } from '../support/redis.ts';
 import { openApiRig } from './api-rig.ts';
@@ -26,4 +26,28 @@ test('what workers see to be away stands on each page and in the API, for those 
   expect(await page('/sign-in')).not.toContain('has not answered');
   await ledger.outages.forget();
   expect(await page('/runs', anna.headers)).not.toContain('has not answered');
+});
+
+test('pages and the API say within seconds that Redis does not answer, and answer again once it does', async () => {
+  const own = await useTestRedis();
+  onTestFinished(() => own.stop());
+  const rig = await openApiRig(own.url);
+  const anna = await rig.person('anna', 'maker');
+  const get = async (path: string): Promise<{ status: number; text: string }> => {
+    // Far less than the 30 s that a command may wait.
+    const response = await fetch(`${rig.base}${path}`, { headers: anna.headers, signal: AbortSignal.timeout(10_000) });
+    return { status: response.status, text: await response.text() };
+  };
+  process.kill(own.pid, 'SIGSTOP');
+  try {
+    const answers = await Promise.all(['/', '/runs', '/sign-in', '/api/v1/status'].map(get));
+    for (const { status, text } of answers) {
+      expect(status).toBe(503);
+      expect(text).toContain('Redis, which holds the ledger, has not answered since 20');
+    }
+    expect((await get('/healthz')).status).toBe(204);
+  } finally {
+    process.kill(own.pid, 'SIGCONT');
+  }
+  await expect.poll(async () => (await get('/runs')).status, { timeout: 60_000, interval: 500 }).toBe(200);
 });

@@ -24,7 +24,7 @@ const ENDS: readonly RunState[] = ['finished', 'cancelled', 'paused', 'awaiting-
 
 /** Whoever only looks on knows of no service, and notes no disk. */
 const REDIS_ALONE = {
-  answering: { awaySince: () => null, lastFault: () => null, hasAnswered: () => true },
+  answering: { away: () => null, hasAnswered: () => true },
   freeBytes: async () => Number.POSITIVE_INFINITY,
   intentRoom: { folder: '', isThere: async () => true, fault: () => undefined },
 };
