@@ -1,3 +1,4 @@
+import { existsSync, mkdirSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { systemRandom } from './clock.ts';
@@ -34,6 +35,25 @@ async function writeSynced(
   await using file = await open(path, 'wx', mode);
   for await (const chunk of content) await file.appendFile(chunk);
   await file.sync();
+}
+
+/**
+ * Makes a folder for its owner alone, and those above it that are missing, one by one: Node's own recursion never ends in /proc, and
+ * on a disk that can only be read it says ENOENT. Throws what the file system says.
+ */
+export function makeFolder(path: string): void {
+  const missing: string[] = [];
+  for (let at = resolve(path); !existsSync(at); at = dirname(at)) missing.unshift(at);
+  for (const one of missing) {
+    try {
+      mkdirSync(one, { mode: 0o700 });
+    } catch (error) {
+      // Somebody else made it at this moment.
+      if (codeOf(error) !== 'EEXIST') throw error;
+    }
+  }
+  // It is there: this throws where it is no folder.
+  mkdirSync(path, { recursive: true });
 }
 
 /** Makes the names in a folder last. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeFolder } from '../files.ts';
 import { codeOf, Refusal } from '../refusal.ts';
 
 /** Systems take at most 104 to 108 bytes with the byte that ends them. */
@@ -33,7 +34,7 @@ export function hadPrivateRedis(dataDir: string): boolean {
  */
 export function preparePlace(dataDir: string): PrivatePlace {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     const real = realpathSync(dataDir);
     const redisDir = join(real, REDIS_FOLDER);
     makeOwn(redisDir);

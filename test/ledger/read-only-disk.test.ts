@@ -22,3 +22,9 @@ test('a data or report folder on a disk that can only be read is refused for tha
     rmSync(disk, { recursive: true });
   }
 });
+
+test('a data or report folder in one that takes no folders is refused at once', async () => {
+  const opening = openDataDir('/proc/payrun/data', { random: systemRandom, requirePersistentDisk: false });
+  await expect(opening).rejects.toThrow(/cannot be made \(ENOENT\)/);
+  await expect(requireReportFolder('/proc/payrun')).rejects.toThrow(/cannot be written \(ENOENT\)/);
+});

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { chmod, type FileHandle, link, mkdir, open, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { chmod, type FileHandle, link, open, readFile, rename, stat, statfs, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Random } from '../../clock.ts';
-import { ifThere, syncFolder } from '../../files.ts';
+import { ifThere, makeFolder, syncFolder } from '../../files.ts';
 import { codeOf, Refusal } from '../../refusal.ts';
 
 /** What a data directory knows of itself: its own id, and the instance of the ledger that it belongs to. */
@@ -38,17 +38,6 @@ const VOLATILE_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x858458f6, 'ramfs'],
 ]);
 
-/** On a disk that can only be read, Node says of a folder with those above it that it is not there; of one alone it says the truth. */
-export async function trueFault(path: string, fault: unknown): Promise<unknown> {
-  if (codeOf(fault) !== 'ENOENT') return fault;
-  let missing = resolve(path);
-  while (!existsSync(dirname(missing))) missing = dirname(missing);
-  return await mkdir(missing).then(
-    () => fault,
-    (found: unknown) => found,
-  );
-}
-
 /** A fault's code, and what it means where that is not plain. */
 export function faultWords(fault: unknown): string {
   const code = codeOf(fault) ?? 'error';
@@ -64,9 +53,8 @@ export async function openDataDir(
   options: { random: Random; requirePersistentDisk: boolean; closesToOthers?: boolean },
 ): Promise<DataDir> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    const cause = await trueFault(path, error);
+    makeFolder(path);
+  } catch (cause) {
     throw new Refusal(
       `The data directory ${path} cannot be made (${faultWords(cause)}).`,
       'Set PAYRUN_DATA_DIR to a directory that this user may write.',

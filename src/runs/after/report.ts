@@ -1,8 +1,9 @@
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { type AuditAct, headText } from '../../audit/entry.ts';
 import { type Clock, rfc3339 } from '../../clock.ts';
 import { CAPABILITIES } from '../../config/config.ts';
-import { faultWords, trueFault } from '../../ledger/intents/data-dir.ts';
+import { makeFolder } from '../../files.ts';
+import { faultWords } from '../../ledger/intents/data-dir.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { reportHashField } from '../../ledger/runs/run-record.ts';
 import { formatAmount } from '../../money.ts';
@@ -194,10 +195,9 @@ async function signReport(
 /** Makes the report folder, or throws a Refusal when no report could be written to it: before anything is paid. */
 export async function requireReportFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     await access(folder, constants.W_OK);
-  } catch (error) {
-    const cause = await trueFault(folder, error);
+  } catch (cause) {
     throw new Refusal(
       `The report folder ${folder} cannot be written (${faultWords(cause)}).`,
       'Name another with --report-dir or PAYRUN_REPORT_DIR. Nothing was paid.',
