@@ -180,6 +180,7 @@ describe('each third-party client lives behind one door', () => {
     'csv-parse': ['src/intake'],
     'csv-stringify': ['src/report'],
     commander: ['src/cli'],
+    '@pnpm/tabtab': ['src/cli'],
     jose: ['src/sandbox'],
     pino: ['src/log.ts'],
     '@opentelemetry/api': ['src/tracing.ts'],

@@ -1,13 +1,19 @@
-import { Argument, Command } from 'commander';
+import {
+  type CompletionItem,
+  getCompletionScript,
+  getShellFromEnv,
+  log,
+  logFiles,
+  parseEnv,
+  type SupportedShell,
+} from '@pnpm/tabtab';
+import { Argument, Command, type Option } from 'commander';
+import type { EnvironmentVariables } from '../config/config.ts';
 import { print } from './print.ts';
 
-const SHELLS = ['bash', 'zsh', 'fish'] as const;
-type Shell = (typeof SHELLS)[number];
+const SHELLS = ['bash', 'zsh', 'fish'] as const satisfies readonly SupportedShell[];
 
-/** What can follow each command: "" for payrun itself, else "run" or "user add". */
-type Words = ReadonlyMap<string, readonly string[]>;
-
-/** `payrun completion SHELL`: a script for that shell, with everything in it, so that no key starts payrun. */
+/** `payrun completion SHELL`: a script for that shell, which asks payrun for the words that can follow. */
 export function completionCommand(): Command {
   return new Command('completion')
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
@@ -16,57 +22,51 @@ export function completionCommand(): Command {
       '\nExamples:\n  source <(payrun completion bash)\n  payrun completion zsh > ~/.zfunc/_payrun' +
         '\n  payrun completion fish > ~/.config/fish/completions/payrun.fish',
     )
-    .action((shell: Shell, _raw: unknown, self: Command) => {
-      if (self.parent !== null) print(SCRIPTS[shell](wordsOf(self.parent, [])));
+    .action(async (shell: SupportedShell) => {
+      print(await getCompletionScript({ name: 'payrun', completer: 'payrun', shell }));
     });
 }
 
-function wordsOf(command: Command, path: readonly string[]): Words {
-  const nested = command.commands.filter((one) => path.length > 0 || one.name() !== 'help');
-  const options = command.options.flatMap(({ long }) => (long === undefined || long === null ? [] : [long]));
-  const own = [...nested.map((one) => one.name()), ...options, '--help'];
-  return new Map([[path.join(' '), own], ...nested.flatMap((one) => [...wordsOf(one, [...path, one.name()])])]);
+/** Gives the shell what can follow the words before the cursor: `env` is as its script sets it (COMP_LINE, COMP_POINT, SHELL). */
+export async function complete(env: EnvironmentVariables, open: (wanted: string) => Promise<Command>): Promise<void> {
+  const words = parseEnv(env).partial.split(/ +/).slice(1);
+  const current = words.pop() ?? '';
+  const program = await open(wordsAlone(words)[0] ?? '');
+  const command = wordsAlone(words).reduce(nextCommand, program);
+  const offered = wordsAfter({ program, command, before: words.at(-1) ?? '', isOption: current.startsWith('-') });
+  if (offered === undefined) logFiles();
+  else log([...offered], getShellFromEnv(env));
 }
 
-const SCRIPTS: Readonly<Record<Shell, (words: Words) => string>> = {
-  bash: (words) => `${walkOf(words)}
-complete -o default -F _payrun payrun`,
-  zsh: (words) => `#compdef payrun
-autoload -U +X bashcompinit && bashcompinit
-${walkOf(words)}
-complete -o default -F _payrun payrun`,
-  fish: fishOf,
-};
-
-/** Goes along the words to the command that they name, and offers what can follow it. */
-function walkOf(words: Words): string {
-  const cases = [...words].map(([path, own]) => `    '${path}') words='${own.join(' ')}';;`);
-  const known = [...words.keys()].filter((path) => path !== '').map((path) => `'${path}'`);
-  return `_payrun() {
-  local at='' word words=''
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "\${at:+$at }$word" in
-      ${known.join('|')}) at="\${at:+$at }$word";;
-    esac
-  done
-  case "$at" in
-${cases.join('\n')}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
-}`;
+function wordsAlone(words: readonly string[]): string[] {
+  return words.filter((word) => !word.startsWith('-'));
 }
 
-function fishOf(words: Words): string {
-  const lines = [...words].flatMap(([path, own]) => {
-    const condition = path === '' ? '__fish_use_subcommand' : conditionOf(path.split(' '));
-    return own.map((word) => {
-      const what = word.startsWith('--') ? `-l ${word.slice(2)}` : `-f -a ${word}`;
-      return `complete -c payrun -n '${condition}' ${what}`;
-    });
-  });
-  return lines.join('\n');
+function nextCommand(command: Command, word: string): Command {
+  return command.commands.find((one) => one.name() === word) ?? command;
 }
 
-function conditionOf(path: readonly string[]): string {
-  return path.map((word) => `__fish_seen_subcommand_from ${word}`).join('; and ');
+interface Place {
+  readonly program: Command;
+  readonly command: Command;
+  /** The word before the one that is completed. */
+  readonly before: string;
+  readonly isOption: boolean;
+}
+
+/** Undefined where payrun does not know the words: the shell offers files. */
+function wordsAfter({ program, command, before, isOption }: Place): readonly CompletionItem[] | undefined {
+  const named = [...program.options, ...command.options].find(({ long }) => long === before);
+  if (named !== undefined && takesValue(named)) return named.argChoices?.map((name) => ({ name }));
+  const help = command.createHelp();
+  const [argument] = command.registeredArguments;
+  const commands = help.visibleCommands(command);
+  if (isOption || (commands.length === 0 && argument === undefined))
+    return help.visibleOptions(command).flatMap(({ long, description }) => (long ? [{ name: long, description }] : []));
+  if (commands.length > 0) return commands.map((one) => ({ name: one.name(), description: one.description() }));
+  return argument?.argChoices?.map((name) => ({ name }));
+}
+
+function takesValue({ required, optional }: Option): boolean {
+  return required || optional;
 }

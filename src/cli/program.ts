@@ -1,4 +1,5 @@
 import { Command, CommanderError, type HelpConfiguration } from 'commander';
+import { completionVariables } from '../config/terminal-variables.ts';
 import { type AtCrashPoint, noCrash } from '../pay/crash-point.ts';
 import { VERSION } from '../version.ts';
 import { COMMANDS } from './commands.ts';
@@ -7,7 +8,7 @@ import { helpCommand } from './help.ts';
 import { stderr, stdout } from './print.ts';
 
 const ENV_FILE = '--env-file';
-const WITHOUT_SETTINGS: ReadonlySet<string> = new Set(['init', 'help', 'completion']);
+const WITHOUT_SETTINGS: ReadonlySet<string> = new Set(['init', 'help', 'completion', 'completion-server']);
 
 /** What becomes of a command: `end` is given its exit code, `at` is called at each crash point. */
 export interface ProgramHooks {
@@ -15,10 +16,9 @@ export interface ProgramHooks {
   readonly at?: AtCrashPoint;
 }
 
-/** The command that a command line calls for, or asks help of; '' for none, undefined for one that needs all others. */
-export function wantedCommand(words: readonly string[]): string | undefined {
+/** The command that a command line calls for, or asks help of; '' for none. */
+export function wantedCommand(words: readonly string[]): string {
   const names = words.filter((word, index) => !word.startsWith('-') && words[index - 1] !== ENV_FILE);
-  if (names[0] === 'completion') return undefined;
   return (names[0] === 'help' ? names[1] : names[0]) ?? '';
 }
 
@@ -44,6 +44,7 @@ export async function openProgram({ end, at = noCrash }: ProgramHooks, wanted?: 
     program.addCommand(command.description(about).helpGroup(`${group}:`));
   }
   program.addCommand(helpCommand(program), { hidden: true });
+  program.addCommand(completionServer(end), { hidden: true });
   program.hook('preAction', async (_program, command) => {
     if (WITHOUT_SETTINGS.has(command.name())) return;
     const { loadSettings } = await import('../config/config.ts');
@@ -51,6 +52,17 @@ export async function openProgram({ end, at = noCrash }: ProgramHooks, wanted?: 
   });
   throwInstead(program, 'payrun');
   return program;
+}
+
+function completionServer(end: ProgramHooks['end']): Command {
+  return new Command('completion-server')
+    .description('answer the scripts that "payrun completion" prints')
+    .argument('[words...]', 'the command line; what counts is in COMP_LINE and COMP_POINT')
+    .addHelpText('after', '\nExample:\n  payrun completion-server -- payrun sandbox')
+    .action(async () => {
+      const { complete } = await import('./completion.ts');
+      await complete(completionVariables(), (wanted) => openProgram({ end }, wanted));
+    });
 }
 
 /** The exit code of what commander ended by itself and has told already: help, the version, a wrong command line. */

@@ -67,7 +67,7 @@ const ALL = await openProgram({ end: () => {} });
 describe('help', () => {
   test('names the commands group by group', () => {
     expect(ALL.commands.map((command) => command.name())).toEqual(
-      'validate preview run submit retry-file list status watch show report reconcile verify audit approve allow drop resolve block unblock halt release pause resume cancel write-off adopt-ledger worker serve inbox schedule sandbox init settings doctor probe template notifications user key backup purge completion help'.split(
+      'validate preview run submit retry-file list status watch show report reconcile verify audit approve allow drop resolve block unblock halt release pause resume cancel write-off adopt-ledger worker serve inbox schedule sandbox init settings doctor probe template notifications user key backup purge completion help completion-server'.split(
         ' ',
       ),
     );

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, inject, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { EXIT } from '../../src/cli/exit-code.ts';
 import { SETTING_NAMES } from '../../src/config/config.ts';
@@ -61,28 +62,49 @@ describe('help', () => {
   });
 });
 
+/** What the script of bash offers for the last of these words. */
+async function offered(words: readonly string[]): Promise<string[]> {
+  const script = await printed('completion', 'bash');
+  const main = join(inject('built'), 'src/cli/main.js');
+  const program = `payrun() { '${process.execPath}' -- '${main}' "$@"; }`;
+  const line = words.join(' ');
+  const asked = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; COMP_LINE='${line}'; COMP_POINT=${line.length}`;
+  const shown = `_payrun_completion; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  return execFileSync('bash', ['-c', [program, script, asked, shown].join('\n')], { encoding: 'utf8' })
+    .trim()
+    .split('\n');
+}
+
 describe('completion', () => {
   test.each([
     [['payrun', 'va'], ['validate']],
     [
       ['payrun', 'sandbox', 'credential', ''],
-      ['create', 'revoke', '--help'],
+      ['create', 'revoke', 'help'],
     ],
     [['payrun', 'run', 'file.csv', '--reh'], ['--rehearse']],
+    [['payrun', 'list', '20260131-k3f9xq', '--outcome', 'ret'], ['returned']],
     [['payrun', 'user', 'a'], ['add']],
-  ])('in bash, %j goes on with %j', async (words, offered) => {
-    const script = await printed('completion', 'bash');
-    const quoted = words.map((word) => `'${word}'`).join(' ');
-    const ask = `COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _payrun; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const text = execFileSync('bash', ['-c', `${script}\n${ask}`], { encoding: 'utf8' });
-    expect(text.trim().split('\n')).toEqual(offered);
+    [['payrun', 'completion', 'f'], ['fish']],
+  ])('in bash, %j goes on with %j', async (words, expected) => {
+    expect(await offered(words)).toEqual(expected);
   });
 
-  test('fish and zsh have scripts of their own, and no other shell has one', async () => {
-    expect(await printed('completion', 'fish')).toContain(
-      "complete -c payrun -n '__fish_seen_subcommand_from sandbox; and __fish_seen_subcommand_from credential' -f -a create",
-    );
-    expect(await printed('completion', 'zsh')).toMatch(/^#compdef payrun\n/);
+  test('leaves files to the shell', async () => {
+    expect(await offered(['payrun', 'run', 'pay'])).toEqual(['']);
+  });
+
+  test.each([
+    ['fish', 'credential\tcreate'],
+    ['zsh', 'credential:create'],
+  ])('in %s, words have descriptions', async (shell, expected) => {
+    const line = 'payrun sandbox ';
+    const env = { SHELL: shell, COMP_CWORD: '3', COMP_LINE: line, COMP_POINT: String(line.length) };
+    expect(await printed('completion', shell)).toContain(`SHELL=${shell} payrun completion-server`);
+    expect((await payrun.run(['completion-server', '--', 'payrun', 'sandbox'], env)).stdout).toContain(expected);
+  });
+
+  test('there is none for another shell', async () => {
     expect(await payrun.run(['completion', 'tcsh'])).toMatchObject({ code: 2 });
   });
 });

@@ -99,6 +99,7 @@ const MAY_GO_ON = [
   'template',
   'backup',
   'completion',
+  'completion-server',
   'help',
 ];
 
