@@ -213,7 +213,7 @@ export const settingsSchema = z.object({
     .meta(about('Speed', '5 (sandbox: 2000)', 'Limit of these requests a second, over all workers.')),
   PAYRUN_WATCH_RETURNS: duration
     .default(864_000_000)
-    .meta(about('Reports and records', '10d', 'How long payrun looks for returns of completed payments.')),
+    .meta(about('Reports and records', '10d', "How long after a payment's end payrun looks for its return.")),
   PAYRUN_TOKEN_CACHE: oneOf(['shared', 'off'])
     .default('shared')
     .meta(

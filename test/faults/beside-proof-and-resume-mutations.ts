@@ -10,8 +10,8 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
     guard: 'a payment that fails beside another quote comes before people',
     edits: replaced(
       'src/pay/track/track.ts',
-      'isOver && (await hasOthers(deps, payout))',
-      'isOver && payout.row.line < 0',
+      '!isOver || !(await hasOthers(deps, payout))',
+      '!isOver || payout.row.line > 0',
     ),
     caughtBy: named(
       BESIDE,
@@ -60,20 +60,36 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    guard: 'a quote is not proven dead while another quote of its payout is paid',
+    guard: 'a payout with another quote gets no new one',
     edits: replaced(
       'src/pay/look-up/look-up.ts',
-      'if (await isPaidBeside(deps, payout)) return;\n      await discard',
-      'await discard',
+      "if (payout.reasonCode === 'E_BREACH' || (await hasOthers(deps, payout)))",
+      "if (payout.reasonCode === 'E_BREACH')",
     ),
-    caughtBy: named(BESIDE, 'a quote is not proven dead while another quote of its payout has a payment'),
+    caughtBy: named(BESIDE, 'a payout gets no new quote while another quote of it cannot be asked for: people decide'),
+  },
+  {
+    guard: 'what was found to be paid is told once, and the others are asked for all the same',
+    edits: replaced('src/runs/after/finish.ts', '.filter(({ quoteId }) => !found.has(quoteId))', ''),
+    caughtBy: named(
+      BESIDE,
+      'a quote that may be paid is asked for until it cannot be, also once another row of its run was a breach',
+    ),
+  },
+  {
+    guard: 'a payment that is completed late is watched for returns',
+    edits: replaced('src/ledger/scripts/commit.ts', "if STATE[to] == 'completed' then watchOn(b.run) end", ''),
+    caughtBy: named(
+      'test/ledger/runs.test.ts',
+      'watching for returns begins anew with a payment that is completed long after the end of its run',
+    ),
   },
   {
     guard: 'a payment that is found after its retry was paid is a breach',
     edits: replaced(
       'src/pay/look-up/look-up.ts',
-      "payout.state === 'rejected' ? await paidTwin(deps, payout) : undefined",
-      'payout.row.line < 0 ? await paidTwin(deps, payout) : undefined',
+      'const twin = await paidTwin(deps, payout);',
+      'const twin = payout.row.line < 0 ? await paidTwin(deps, payout) : undefined;',
     ),
     caughtBy: named(BESIDE, 'a payment that is found after its retry was paid is a breach'),
   },

@@ -209,8 +209,11 @@ const DOUBTING: readonly Mutation[] = [
   },
   {
     guard: 'a payout is tried for 24 hours at most',
-    edits: replaced(DEATH, 'now - first >= PAYOUT_TRIED_MS_MAX', 'false'),
-    caughtBy: named(LOOK_UP_TESTS, 'a payout that nothing can prove unpaid is held after 24 hours of trying'),
+    edits: replaced(DEATH, 'now - armedAt >= PAYOUT_TRIED_MS_MAX', 'false'),
+    caughtBy: named(
+      LOOK_UP_TESTS,
+      'a payout that nothing can prove unpaid is held after 24 hours of trying, counted from its present request',
+    ),
   },
   {
     guard: 'a look-up that shows another payment says nothing',

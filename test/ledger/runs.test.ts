@@ -239,6 +239,23 @@ async function makeWatchDue(runId: string): Promise<void> {
 describe('watching for returns', () => {
   const DAY_MS = 86_400_000;
 
+  test('begins anew with a payment that is completed long after the end of its run', async () => {
+    const runId = await payingRun(desk.ledger, freshRows(1));
+    await sendTo(desk.ledger, { runId, line: 2 }, 'unknown');
+    await movePayout(desk.ledger, { runId, line: 2 }, { to: 'held' });
+    await move(runId, 'finished');
+    await desk.redis.hset(desk.keys.run(runId), 'finishedAt', 1);
+    await makeWatchDue(runId);
+    expect(await desk.ledger.runs.takeWatch(DAY_MS, Date.now())).toEqual([]);
+    expect(await desk.redis.zscore(desk.keys.watch, runId)).toBeNull();
+    await movePayout(desk.ledger, { runId, line: 2 }, { to: 'accepted' });
+    await movePayout(desk.ledger, { runId, line: 2 }, { to: 'completed' });
+    await desk.ledger.runs.takeWatch(DAY_MS, Date.now());
+    await makeWatchDue(runId);
+    expect(await desk.ledger.runs.takeWatch(DAY_MS, Date.now())).toEqual([runId]);
+    expect(await desk.redis.zscore(desk.keys.watch, runId)).not.toBeNull();
+  });
+
   test('begins a day after the end, comes daily, and is taken by one', async () => {
     const runId = await runIn('finished');
     expect(await desk.ledger.runs.takeWatch(DAY_MS, Date.now())).toEqual([]);
@@ -265,6 +282,7 @@ describe('watching for returns', () => {
     expect(await desk.redis.zscore(desk.keys.watch, runId)).not.toBeNull();
     await movePayout(desk.ledger, { runId, line: 2 }, { to: 'completed' });
     await makeWatchDue(runId);
+    await desk.redis.hset(desk.keys.run(runId), 'completedAt', 1);
     expect(await desk.ledger.runs.takeWatch(DAY_MS, Date.now())).toEqual([]);
     expect(await desk.redis.zscore(desk.keys.watch, runId)).toBeNull();
   });

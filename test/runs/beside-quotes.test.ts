@@ -171,12 +171,69 @@ test('nor does the answer to its own payment request, which was under way, end t
   expect(await desk.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
 });
 
-test('a quote is not proven dead while another quote of its payout has a payment', async () => {
+test.each([
+  ['is paid', { [BESIDE]: payment(BESIDE, 'COMPLETED') }, 'E_BREACH'],
+  ['is not found', {}, 'E_NOT_PROVABLE'],
+  ['cannot be asked for', { [BESIDE]: DOWN }, 'E_NOT_PROVABLE'],
+])('a payout gets no new quote while another quote of it %s: people decide', async (_how, replies, code) => {
   await desk.server.redis.rpush(`${desk.app.config.prefix}:run:${desk.runId}:beside`, `2 ${BESIDE}`);
+  desk.answer(replies);
+  const rules = { ...desk.deps.rules, notFoundGapMs: 0 };
+  for (const days of [0.3, 0.4]) await desk.lookUp(await desk.onDay(days, { rules }));
+  expect(await desk.payout()).toMatchObject({
+    state: 'held',
+    reasonCode: 'E_NOT_PROVABLE',
+    reason: `the quote ${OWN} is proven dead, and nothing can prove that no other quote of it was paid`,
+  });
+  await desk.lookUp(await desk.onDay(0.5, { rules }));
+  expect(await desk.payout()).toMatchObject({ state: 'held', quoteId: OWN, reasonCode: code });
+});
+
+test('nor does one that a later line of its own quote made unknown again, after a breach', async () => {
+  const sent = await desk.payout();
+  await desk.hostComesBack({ credentials: sent.credentials ?? '', yes: true });
+  const file = { r: desk.runId, l: '2', s: 's', n: 'c', h: hashReference(rowAt(2).reference), d: '20261128' };
+  const counted = { k: '2', c: sent.armingCounter + 2, o: 'own', t: String(Date.now() - 1000) };
+  const arming = { q: OWN, x: String(sent.quoteExpiresAt), ...counted, f: sent.credentials };
+  await desk.logs([{ ...file, ...arming }], desk.app.dataDirId);
+  expect((await desk.payout()).state).toBe('unknown');
   desk.answer({ [BESIDE]: payment(BESIDE, 'COMPLETED') });
   const rules = { ...desk.deps.rules, notFoundGapMs: 0 };
   for (const days of [0.3, 0.4]) await desk.lookUp(await desk.onDay(days, { rules }));
-  expect(await desk.payout()).toMatchObject({ state: 'held', reasonCode: 'E_BREACH' });
+  expect(await desk.payout()).toMatchObject({ state: 'held', quoteId: OWN, reasonCode: 'E_BREACH' });
+});
+
+test('a quote that may be paid is asked for until it cannot be, also once another row of its run was a breach', async () => {
+  const { ledger } = desk.app;
+  const runId = await recordRun(ledger, { id: 'r7', lines: [5, 6] });
+  const id = (end: number): string => `0b9a4c1e-77d2-4f35-8e60-0000000000${end}`;
+  const [dead, present, own, beside] = [id(50), id(51), id(61), id(62)] as const;
+  const shown = (line: number, quote: string) =>
+    payment(quote, 'COMPLETED', { originator: { internalId: rowAt(line).reference } });
+  await loseQuote(ledger, { runId, line: 5 }, dead);
+  await armPayout(ledger, { runId, line: 5 }, present);
+  await armPayout(ledger, { runId, line: 6 }, own);
+  for (const line of [5, 6]) await movePayout(ledger, { runId, line }, 'accepted', 'completed');
+  await desk.server.redis.rpush(`${desk.app.config.prefix}:run:${runId}:beside`, `6 ${beside}`);
+  const stateAfter = async (days: number, line: number): Promise<string> => {
+    await lookUpDeadQuotes({ ...(await desk.onDay(days)), ledger }, await readRun(desk.app, runId));
+    return (await payoutAt(ledger, { runId, line })).state;
+  };
+  desk.answer({ [dead]: shown(5, dead) });
+  expect(await stateAfter(0, 5)).toBe('held');
+  // Two people settle it: it is told once.
+  await ledger.payouts.move({
+    runId,
+    line: 5,
+    to: 'accepted',
+    quoteId: present,
+    actor: 'anna and bob',
+    reason: '',
+  });
+  expect(await stateAfter(0, 5)).toBe('accepted');
+  desk.answer({ [dead]: shown(5, dead), [beside]: shown(6, beside) });
+  expect(await stateAfter(0.5, 6)).toBe('held');
+  expect(await readRun(desk.app, runId)).toMatchObject({ deadQuotes: 1, deadQuotesFound: 1 });
 });
 
 test('a payment that is found after its retry was paid is a breach', async () => {

@@ -2,6 +2,7 @@ import type { Clock } from '../../src/clock.ts';
 import type { Ledger, References } from '../../src/ledger/ledger.ts';
 import type { PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import type { Payouts } from '../../src/ledger/payouts/payouts.ts';
+import { QUOTES_FOUND } from '../../src/ledger/runs/runs.ts';
 import { openSeals } from '../../src/ledger/seals.ts';
 import type { HeadFacts } from '../../src/ledger/season/head-facts.ts';
 import type { LedgerState, Season } from '../../src/ledger/season/ledger-state.ts';
@@ -299,6 +300,8 @@ function openRuns({ setting, ask, change }: Line) {
       }),
     note: (runId: string, fields: Record<string, string>) =>
       ask('note', (store) => void Object.assign(store.runs.get(runId)?.fields ?? {}, fields)),
+    quotesFound: (runId: string) =>
+      ask('quotes found', (store) => new Set(store.runs.get(runId)?.fields[QUOTES_FOUND]?.split(' '))),
     quotesBeside: (runId: string, line: number) =>
       ask('quotes beside', (store) =>
         formerQuotesOf(store.runs.get(runId)).flatMap((one) =>

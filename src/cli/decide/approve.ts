@@ -46,7 +46,7 @@ export const approveCommand = ledgerCommand(
 
 const BLOCKED =
   'Payouts to it that were not sent are held when their turn comes. Two people end the block: "payrun unblock".';
-const identity = z.uuid('must be the UUID of a beneficiary').transform((id) => id.toLowerCase());
+const identity = z.guid('must be the UUID of a beneficiary').transform((id) => id.toLowerCase());
 
 /** `payrun block`: stops all payouts to a beneficiary, or shows who is blocked. */
 export const blockCommand = command(

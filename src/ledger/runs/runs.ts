@@ -103,6 +103,8 @@ export interface Runs extends Rows {
   takeWatch(forMs: number, now: number): Promise<string[]>;
   /** Quotes that its payouts left behind. */
   formerQuotes(runId: string): Promise<FormerQuote[]>;
+  /** Those that were told as paid. */
+  quotesFound(runId: string): Promise<ReadonlySet<string>>;
   /** Those of one payout of which no proof is known that they are dead. */
   quotesBeside(runId: string, line: number): Promise<string[]>;
 }
@@ -113,6 +115,9 @@ export interface FormerQuote {
   /** Else it was armed too, as intent logs told, or another payment settled its payout: it may have been paid. */
   readonly isProvenDead: boolean;
 }
+
+/** Field of a run: the quotes that were found to be paid, with blanks between them. */
+export const QUOTES_FOUND = 'quotesFound';
 
 const CLAIM_RESULTS = ['new', 'known', 'taken', 'season', 'busy'] as const;
 type ClaimResult = (typeof CLAIM_RESULTS)[number];
@@ -181,11 +186,14 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: RowSeals): Runs 
   };
 }
 
-function openFormerQuotes(redis: Redis, keys: LedgerKeys): Pick<Runs, 'formerQuotes' | 'quotesBeside'> {
+function openFormerQuotes(redis: Redis, keys: LedgerKeys): Pick<Runs, 'formerQuotes' | 'quotesBeside' | 'quotesFound'> {
   return {
     async quotesBeside(runId, line) {
       const beside = (await redis.lrange(keys.beside(runId), 0, -1)).map((entry) => readFormerQuote(entry, false));
       return beside.flatMap((one) => (one.line === line ? [one.quoteId] : []));
+    },
+    async quotesFound(runId) {
+      return new Set((await redis.hget(keys.run(runId), QUOTES_FOUND))?.split(' '));
     },
     async formerQuotes(runId) {
       const lists = [keys.dead(runId), keys.beside(runId)];

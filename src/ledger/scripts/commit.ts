@@ -252,6 +252,13 @@ local function countState(item, letter, sign)
   if item.amount ~= '' then add(rk, 'm:' .. item.currency .. ':' .. OUTCOME[STATE[letter]], sign .. item.amount) end
 end
 
+-- A payment that is completed after its run ended may come back as late as others.
+local function watchOn(run)
+  if runState(run) ~= 'finished' and runState(run) ~= 'cancelled' then return end
+  redis.call('HSET', runKey(run), 'completedAt', text(at))
+  redis.call('ZADD', WATCH, 'NX', text(at), run)
+end
+
 -- Each pair of bytes and what stands between them becomes what tell makes of that. A plain find is many times faster than a pattern
 -- on a text of this length.
 local function replaced(record, byte, tell)
@@ -309,6 +316,7 @@ while n <= #ARGV do
       redis.call('SETRANGE', statesKey(b.run), line, to)
       if from ~= '' then countState(item, from, '-') end
       countState(item, to, '')
+      if STATE[to] == 'completed' then watchOn(b.run) end
       hasRecorded = hasRecorded or from == ''
     end
     if ms ~= '' then

@@ -195,8 +195,9 @@ redis.call('HSET', rk, 'pace', table.concat(kept, ' '))
 `;
 
 /**
- * Takes the runs whose completed payments are to be looked at for returns, and puts each off for a day. A run that is
- * over for longer than ARGV[1] ms, by Redis's clock and by the caller's, and has no accepted payment left is settled and forgotten here.
+ * Takes the runs whose completed payments are to be looked at for returns, and puts each off for a day. A run that ended, and whose
+ * last payment was completed, longer ago than ARGV[1] ms, by Redis's clock and by the caller's, and that has no accepted payment left
+ * is settled and forgotten here.
  *
  * KEYS[1] prefix; ARGV[1] ms; ARGV[2] the caller's clock
  * Returns run ids.
@@ -205,8 +206,9 @@ export const TAKE_WATCH = `${LUA_PRELUDE}
 local at = noteClock(now())
 local due = {}
 for _, run in ipairs(redis.call('ZRANGEBYSCORE', WATCH, '-inf', text(at), 'LIMIT', 0, 100)) do
-  local f = redis.call('HMGET', runKey(run), 'finishedAt', 'n:accepted')
-  local isOld = f[1] and math.min(at, tonumber(ARGV[2])) - tonumber(f[1]) > tonumber(ARGV[1])
+  local f = redis.call('HMGET', runKey(run), 'finishedAt', 'n:accepted', 'completedAt')
+  local from = math.max(tonumber(f[1] or '0'), tonumber(f[3] or '0'))
+  local isOld = f[1] and math.min(at, tonumber(ARGV[2])) - from > tonumber(ARGV[1])
   if isOld and tonumber(f[2] or '0') <= 0 then
     redis.call('ZREM', WATCH, run)
   else

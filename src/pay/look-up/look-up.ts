@@ -7,6 +7,7 @@ import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
 import { acceptPayment, exchangeOf, holdBreach, logFields, markUnknown, placeOf } from '../facts.ts';
 import { isArmedFor, isLeftArmed } from '../next-step.ts';
+import { hasOthers, holdForPeople } from '../other-quotes.ts';
 import { hasFailed, isKnownToHaveFailed } from '../track/payment-end.ts';
 import { NO_CANARY } from './canary.ts';
 import { type LookUpReading, readLookUpAnswer } from './look-up-answer.ts';
@@ -15,6 +16,7 @@ import {
   type DeathRules,
   deathRules,
   isQuoteOver,
+  isTriedLong,
   judgeNotFound,
   triedEnough,
 } from './proof-of-death.ts';
@@ -99,7 +101,7 @@ async function readShown(
     // It is not over because one of its payments is there: people settle it.
   } else if (isHeld && payout.reasonCode === 'E_BREACH') await note(deps, payout, { dueMs: LOOK_DAILY_MS });
   else {
-    const twin = payout.state === 'rejected' ? await paidTwin(deps, payout) : undefined;
+    const twin = await paidTwin(deps, payout);
     if (twin === undefined) await acceptPayment(deps, payout, { quoteId, payment: found.payment, exchange });
     else
       await holdBreach(deps, payout, {
@@ -109,7 +111,7 @@ async function readShown(
   }
 }
 
-/** The payout that was paid under the reference of this one, which had come to nothing. */
+/** The payout that was paid under the reference of this one: its retry, or the one that it retries. */
 async function paidTwin({ references, payouts }: PayDeps, payout: Payout): Promise<string | undefined> {
   const other = await references.beside(hashReference(payout.row.reference), payoutId(payout));
   const twin = other === '' ? undefined : (await payouts.read(placeOfId(other))).payout;
@@ -153,7 +155,6 @@ async function readNotFound(deps: PayDeps, payout: Payout, notFound: NotFound): 
   }
   switch (verdict) {
     case 'dead':
-      if (await isPaidBeside(deps, payout)) return;
       await discardDeadQuote(deps, payout, { reading, quoteId, exchange });
       return;
     case 'first':
@@ -178,6 +179,7 @@ async function confirmRejection(
 ): Promise<void> {
   const canConfirm = date !== null && payout.credentials === rules.credentials && canBeProvenDead(payout, rules);
   const isOver = canConfirm && isQuoteOver(payout, { ...rules, date });
+  if (isOver && (await hasOthers(deps, payout))) return await holdBeside(deps, payout);
   if (!canConfirm) {
     await note(deps, payout, { dueMs: LOOK_DAILY_MS });
     return;
@@ -195,6 +197,10 @@ async function discardDeadQuote(
   payout: Payout,
   { reading, quoteId, exchange }: { reading: PayoutReading; quoteId: string; exchange: string },
 ): Promise<void> {
+  if (payout.reasonCode === 'E_BREACH' || (await hasOthers(deps, payout))) {
+    await holdBeside(deps, payout);
+    return;
+  }
   const enough = triedEnough(payout, reading.now);
   const isCancelled = (await deps.runs.read(payout.runId))?.state === 'cancelled';
   if (enough !== undefined && !isCancelled) {
@@ -223,6 +229,20 @@ async function discardDeadQuote(
   deps.at('C13');
 }
 
+/** Only people send a payout again of which another quote may be paid. What they know of a breach stands. */
+async function holdBeside(deps: PayDeps, payout: Payout): Promise<void> {
+  const held = holdForPeople(`the quote ${payout.quoteId} is proven dead`);
+  const { reasonCode, reason } = payout;
+  await deps.payouts.move({
+    ...placeOf(payout),
+    version: payout.version,
+    actor: deps.owner,
+    ...held,
+    breach: payout.state === 'rejected',
+    ...(reasonCode === 'E_BREACH' ? { reason: reasonCode, values: { reasonCode, reason } } : {}),
+  });
+}
+
 /** Nothing can prove it dead: once the service says after the quote's end that it knows no payment, a person decides. */
 async function lookAgainOrHold(deps: PayDeps, payout: Payout, reading: PayoutReading): Promise<void> {
   const { quoteGraceMs, notFoundGapMs, requestTimeoutMs } = deps.rules;
@@ -244,11 +264,10 @@ async function lookAgain(
   { reading, reason }: { reading: PayoutReading; reason: string },
 ): Promise<void> {
   const rules = deathRules(deps, reading);
-  const enough = triedEnough({ ...payout, quotes: 0 }, reading.now);
-  if (enough !== undefined) {
+  if (isTriedLong(payout.armedAt, reading.now)) {
     await hold(deps, payout, {
       code: 'E_TRIED',
-      reason: `${enough} and is still unknown; the last look-up: ${reason}`,
+      reason: `it was tried for 24 hours and is still unknown; the last look-up: ${reason}`,
     });
     return;
   }

@@ -65,9 +65,14 @@ export function canBeProvenDead(payout: Payout, rules: DeathRules): boolean {
   );
 }
 
-/** Why a payout whose quote is dead, or that goes on being unknown, gets no further quote; undefined while it may. */
+/** Why a payout whose quote is dead gets no further one; undefined while it may. */
 export function triedEnough(payout: Payout, now: number): string | undefined {
   if (payout.quotes >= QUOTES_PER_PAYOUT_MAX) return `${QUOTES_PER_PAYOUT_MAX} quotes were tried`;
-  const first = payout.history.find(({ to }) => to === 'armed')?.at ?? payout.armedAt ?? undefined;
-  return first !== undefined && now - first >= PAYOUT_TRIED_MS_MAX ? 'it was tried for 24 hours' : undefined;
+  const first = payout.history.find(({ to }) => to === 'armed')?.at ?? payout.armedAt;
+  return isTriedLong(first, now) ? 'it was tried for 24 hours' : undefined;
+}
+
+/** Whether it was armed so long ago that a person decides. */
+export function isTriedLong(armedAt: number | null, now: number): boolean {
+  return armedAt !== null && now - armedAt >= PAYOUT_TRIED_MS_MAX;
 }

@@ -5,6 +5,7 @@ import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS } from '../due.ts';
 import { exchangeOf, holdBreach, paymentValues, placeOf } from '../facts.ts';
 import { type LookUpReading, readLookUpAnswer } from '../look-up/look-up-answer.ts';
+import { hasOthers, holdForPeople } from '../other-quotes.ts';
 import { wordsOf } from '../refused.ts';
 import { finalState } from './payment-end.ts';
 
@@ -63,28 +64,10 @@ async function nextMove(deps: PayDeps, payout: Payout, { reading, now }: Looked)
   if (!('payment' in reading)) return await missingMove(deps, payout, { reading, now });
   const move = moveOf(payout, reading.payment);
   const isOver = move.to === 'failed' || move.to === 'returned';
-  return isOver && (await hasOthers(deps, payout)) ? holdForPeople(payout, move) : move;
-}
-
-/** Whether the payout has another quote or payment that nobody has proven dead. */
-async function hasOthers({ runs }: PayDeps, { runId, line, paymentId }: Payout): Promise<boolean> {
-  return (await runs.quotesBeside(runId, line)).some((id) => id !== paymentId);
-}
-
-/** The payment is over, but another quote of the payout may be paid, or another payment: people decide (architecture.md, rule 8). */
-function holdForPeople({ state, paymentId }: Payout, { reason, values }: Partial<PayoutMove>): Partial<PayoutMove> {
-  return {
-    to: 'held',
-    // One that was paid once is held by what should not be alone.
-    breach: state === 'completed',
-    reason: 'E_NOT_PROVABLE',
-    dueMs: LOOK_DAILY_MS,
-    values: {
-      ...values,
-      reasonCode: 'E_NOT_PROVABLE',
-      reason: `the payment ${paymentId} is ${reason}, and nothing can prove that no other quote of it was paid`,
-    },
-  };
+  if (!isOver || !(await hasOthers(deps, payout))) return move;
+  const held = holdForPeople(`the payment ${payout.paymentId} is ${move.reason}`);
+  // One that was paid once is held by what should not be alone.
+  return { ...held, breach: payout.state === 'completed', values: { ...move.values, ...held.values } };
 }
 
 /** A payment that the service made and does not know any more is held after this many times the grace of a quote. */

@@ -1,5 +1,5 @@
 import type { Ledger } from '../../ledger/ledger.ts';
-import type { FormerQuote } from '../../ledger/runs/runs.ts';
+import { type FormerQuote, QUOTES_FOUND } from '../../ledger/runs/runs.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import { holdBreach } from '../../pay/facts.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
@@ -37,22 +37,31 @@ export async function finishRun(ledger: Ledger, runId: string): Promise<boolean>
  */
 export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: Run): Promise<void> {
   if (run.deadQuotesFound !== null) return;
-  let found = 0;
-  let hasBreach = false;
+  const { runs } = deps.ledger;
+  const found = new Set(await runs.quotesFound(run.id));
   let isCertain = true;
-  for (const quote of await quotesToAsk(deps, run)) {
+  // People know of those that were found, and may have settled them since.
+  const former = (await runs.formerQuotes(run.id)).filter(({ quoteId }) => !found.has(quoteId));
+  for (const quote of await quotesToAsk(deps, run, former)) {
     const { payout, now } = await deps.payouts.read({ runId: run.id, line: quote.line });
     const result = payout === undefined ? 'nothing-left' : await lookUpFormer(deps, payout, { ...quote, now });
     isCertain &&= result !== 'unknown';
-    hasBreach ||= result === 'breach';
-    if (result === 'breach' && quote.isProvenDead) found++;
+    if (result !== 'breach') continue;
+    found.add(quote.quoteId);
+    await runs.note(run.id, { [QUOTES_FOUND]: [...found].join(' ') });
   }
-  if (isCertain || hasBreach) await deps.ledger.runs.note(run.id, { deadQuotesFound: String(found) });
+  if (!isCertain) return;
+  const dead = (await runs.formerQuotes(run.id)).filter(({ isProvenDead }) => isProvenDead);
+  const count = dead.filter(({ quoteId }) => found.has(quoteId)).length;
+  await runs.note(run.id, { deadQuotesFound: String(count) });
 }
 
 /** All of them at first and at last; in between only those that may still be paid. */
-async function quotesToAsk(deps: PayDeps & { ledger: Ledger }, { id, reportVersion }: Run): Promise<FormerQuote[]> {
-  const former = await deps.ledger.runs.formerQuotes(id);
+async function quotesToAsk(
+  deps: PayDeps,
+  { id, reportVersion }: Run,
+  former: readonly FormerQuote[],
+): Promise<readonly FormerQuote[]> {
   if (reportVersion === 0) return former;
   const open: FormerQuote[] = [];
   for (const quote of former.filter(({ isProvenDead }) => !isProvenDead)) {

@@ -17,7 +17,7 @@ const fields = z.record(z.string().max(64), z.string().max(1000));
 const identity = z
   .string()
   .trim()
-  .pipe(z.uuid("must be the UUID of a beneficiary, as in the file's column beneficiaryIdentityId"))
+  .pipe(z.guid("must be the UUID of a beneficiary, as in the file's column beneficiaryIdentityId"))
   .transform((id) => id.toLowerCase());
 const blockForm = z.strictObject({ id: identity, reason: reasonText });
 const unblockForm = z.strictObject({ id: identity });

@@ -14,7 +14,7 @@ const blocked = z.object({
   reason: z.string(),
   unblockBy: z.string().nullable().describe('Who proposes to end the block'),
 });
-const beneficiary = z.strictObject({ identity: z.uuid().transform((id) => id.toLowerCase()) });
+const beneficiary = z.strictObject({ identity: z.guid().transform((id) => id.toLowerCase()) });
 const because = z.strictObject({ reason: reasonText });
 const ended = z.object({ result: z.enum(['proposed', 'unblocked']) });
 
