@@ -43,7 +43,7 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
     guard: 'a yes to a quote that was proven dead is told, whatever its payout was held for before',
     edits: replaced(
       'src/ledger/scripts/compare.ts',
-      "if redis.call('LPOS', besideKey(p.run), p.line .. ' ' .. e.y) or",
+      'if isTold or',
       "if redis.call('HEXISTS', runKey(p.run), 'state') == 1 or",
     ),
     caughtBy: named(

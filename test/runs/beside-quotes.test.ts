@@ -203,13 +203,35 @@ test('nor does one that a later line of its own quote made unknown again, after 
   expect(await desk.payout()).toMatchObject({ state: 'held', quoteId: OWN, reasonCode: 'E_BREACH' });
 });
 
+test('a yes to a quote that logs of another host left beside an unknown one is a breach, whichever host compares first', async () => {
+  const [present, earlier] = ['0b9a4c1e-77d2-4f35-8e60-000000000006', OWN];
+  const sent = await desk.payout();
+  const file = { r: desk.runId, l: '2', s: 's', n: 'c', h: hashReference(rowAt(2).reference), d: '20261128' };
+  const counted = { k: '1', c: sent.armingCounter + 1, o: 'own', t: String(Date.now() - 1000) };
+  const arming = { q: present, x: String(Date.now()), ...counted, f: sent.credentials };
+  await desk.logs([{ ...file, ...arming }], desk.app.dataDirId);
+  expect(await desk.payout()).toMatchObject({ state: 'unknown', quoteId: present });
+  await desk.logs([{ y: earlier, p: earlier, h: file.h }]);
+  expect(await desk.payout()).toMatchObject({
+    state: 'held',
+    reasonCode: 'E_BREACH',
+    reason: `the service said yes to the quote ${earlier}, which the payout left behind`,
+  });
+  expect(await desk.app.ledger.runs.quotesBeside(desk.runId, 2)).toEqual([earlier]);
+});
+
+function idOf(end: number): string {
+  return `0b9a4c1e-77d2-4f35-8e60-0000000000${end}`;
+}
+
+function completed(line: number, quote: string): ReturnType<typeof payment> {
+  return payment(quote, 'COMPLETED', { originator: { internalId: rowAt(line).reference } });
+}
+
 test('a quote that may be paid is asked for until it cannot be, also once another row of its run was a breach', async () => {
   const { ledger } = desk.app;
   const runId = await recordRun(ledger, { id: 'r7', lines: [5, 6] });
-  const id = (end: number): string => `0b9a4c1e-77d2-4f35-8e60-0000000000${end}`;
-  const [dead, present, own, beside] = [id(50), id(51), id(61), id(62)] as const;
-  const shown = (line: number, quote: string) =>
-    payment(quote, 'COMPLETED', { originator: { internalId: rowAt(line).reference } });
+  const [dead, present, own, beside] = [idOf(50), idOf(51), idOf(61), idOf(62)] as const;
   await loseQuote(ledger, { runId, line: 5 }, dead);
   await armPayout(ledger, { runId, line: 5 }, present);
   await armPayout(ledger, { runId, line: 6 }, own);
@@ -219,7 +241,7 @@ test('a quote that may be paid is asked for until it cannot be, also once anothe
     await lookUpDeadQuotes({ ...(await desk.onDay(days)), ledger }, await readRun(desk.app, runId));
     return (await payoutAt(ledger, { runId, line })).state;
   };
-  desk.answer({ [dead]: shown(5, dead) });
+  desk.answer({ [dead]: completed(5, dead) });
   expect(await stateAfter(0, 5)).toBe('held');
   // Two people settle it: it is told once.
   await ledger.payouts.move({
@@ -231,7 +253,7 @@ test('a quote that may be paid is asked for until it cannot be, also once anothe
     reason: '',
   });
   expect(await stateAfter(0, 5)).toBe('accepted');
-  desk.answer({ [dead]: shown(5, dead), [beside]: shown(6, beside) });
+  desk.answer({ [dead]: completed(5, dead), [beside]: completed(6, beside) });
   expect(await stateAfter(0.5, 6)).toBe('held');
   expect(await readRun(desk.app, runId)).toMatchObject({ deadQuotes: 1, deadQuotesFound: 1 });
 });

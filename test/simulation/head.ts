@@ -267,10 +267,11 @@ function holdLeftBehind(
   { quote, payment, now }: { quote: string; payment: string; now: number },
 ): void {
   const former = store.runs.get(entry.runId)?.former ?? [];
-  const isTold = former.some((one) => one.line === entry.line && one.quoteId === quote && !one.isProvenDead);
+  const isBeside = former.some((one) => one.line === entry.line && one.quoteId === quote && !one.isProvenDead);
+  const isTold = isBeside && entry.state !== 'unknown';
   const isSettled = entry.state === 'cancelled' && entry.get('rc') === 'E_NOT_PAID';
   if (isTold || isSettled || (entry.get('pid') ?? entry.quote) === payment) return;
-  former.push({ line: entry.line, quoteId: quote, isProvenDead: false });
+  if (!isBeside) former.push({ line: entry.line, quoteId: quote, isProvenDead: false });
   if (entry.quote === null) {
     entry.set({ q: quote });
     noteYes(store, entry, { quote, payment });
@@ -401,7 +402,7 @@ function holdReturned(store: Store, entry: Entry, { line, now }: { line: Compare
 
 function haltRestored(store: Store): void {
   const there = store.halt === null ? '' : `${store.halt}; `;
-  store.halt = `${there}Redis went back in time; ${store.restored} payouts were restored as unknown`;
+  store.halt = `${there}Redis went back in time; ${store.restored} payouts were restored as unknown or held`;
   store.restored = 0;
   store.releaseBy = null;
   for (const id of store.live) {

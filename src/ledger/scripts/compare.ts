@@ -252,8 +252,9 @@ end
 
 -- The service said yes to a quote that the payout left behind as proven dead: people have to know before it is sent again, once.
 local function holdLeftBehind(p, e)
-  if redis.call('LPOS', besideKey(p.run), p.line .. ' ' .. e.y) or (get(p, 'pid') or get(p, 'q')) == e.p or (p.state == 'cancelled' and get(p, 'rc') == 'E_NOT_PAID') then return end
-  noteQuote(p, e.y)
+  local isTold = p.state ~= 'unknown' and redis.call('LPOS', besideKey(p.run), p.line .. ' ' .. e.y)
+  if isTold or (get(p, 'pid') or get(p, 'q')) == e.p or (p.state == 'cancelled' and get(p, 'rc') == 'E_NOT_PAID') then return end
+  if not redis.call('LPOS', besideKey(p.run), p.line .. ' ' .. e.y) then noteQuote(p, e.y) end
   if not get(p, 'q') then
     set(p, 'q', e.y)
     noteYes(p, e.y, e.p, e.n)
@@ -321,7 +322,7 @@ local restored = tonumber(redis.call('HGET', HEAD, 'restored') or '0')
 if restored > 0 then
   local there = redis.call('HGET', HEAD, 'halt')
   redis.call('HSET', HEAD, 'halt', (there and there .. '; ' or '')
-    .. 'Redis went back in time; ' .. restored .. ' payouts were restored as unknown')
+    .. 'Redis went back in time; ' .. restored .. ' payouts were restored as unknown or held')
   redis.call('HDEL', HEAD, 'restored', 'releaseBy', 'releaseSeal')
   for _, run in ipairs(redis.call('SMEMBERS', LIVE)) do
     if goesOn(run) then pauseRun(run, 'Redis went back in time') end

@@ -127,7 +127,7 @@ async function compareLogs(
     part = [];
     const answer = await head.compare({ ...at, dataDirId: at.joins ? dataDirId : '', last, json });
     if (answer.restored > 0) {
-      deps.log.error('payouts were restored as unknown; everything is halted', { count: answer.restored });
+      deps.log.error('payouts were restored as unknown or held; everything is halted', { count: answer.restored });
     }
     return answer;
   };

@@ -6,11 +6,17 @@ import { NO_CANARY } from '../../pay/look-up/canary.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
 import { hasFailed, isKnownToHaveFailed } from '../../pay/track/payment-end.ts';
 import { type Decision, type Payout, payoutId } from '../../payout.ts';
-import { Refusal } from '../../refusal.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
 import { type AskedPayment, askedPayments } from './asked-payments.ts';
-import { NO_OTHER, type OtherOfReference, otherOfPayment, otherOfReference } from './same-reference.ts';
+import {
+  NO_OTHER,
+  type OtherOfReference,
+  otherOfPayment,
+  otherOfReference,
+  paidUnderReference,
+} from './same-reference.ts';
+import { caveatOfSilence, contradictionOfSilence, refuseSilence } from './silence.ts';
 
 export interface EvidenceDeps {
   readonly ledger: Ledger;
@@ -119,7 +125,8 @@ async function lookUpPayments(
           await holdBreach(pay, payout, { evidence: `the payment shows ${reading.evidence}`, quoteId, exchange });
         return { ...facts, contradiction: `the service has a payment for it that shows ${reading.evidence}` };
       case 'nothing':
-        throw refuseSilence(payout, reading.reason);
+        caveats.push(await caveatOfSilence(pay, payout, { paymentId, reason: reading.reason }));
+        continue;
       case 'not-found':
         if (!(await pay.canary.sings(paymentId))) throw refuseSilence(payout, NO_CANARY);
         // Whichever clock is behind decides: a wrong one may only make people wait.
@@ -172,7 +179,11 @@ async function writeDown(
   found: { quoteId: string; payment: PaymentReply; exchange: string },
 ): Promise<string> {
   const { quoteId, payment, exchange } = found;
-  if (payout.reasonCode === 'E_BREACH') return `the service has the payment ${payment.paymentId} for it: it was paid`;
+  if (payout.reasonCode === 'E_BREACH') {
+    const has = `the service has the payment ${payment.paymentId} for it`;
+    const failed = `${has}, which is ${payment.paymentState}: settle it as paid by that payment, and it fails`;
+    return hasFailed(payment) ? failed : `${has}: it was paid`;
+  }
   if (quoteId === payout.quoteId) {
     const details = { quote: quoteId, payment: payment.paymentId };
     // Else this host's log alone would know, for which nobody waits.
@@ -249,7 +260,8 @@ async function lookUpNamed(deps: EvidenceDeps, payout: Payout, paymentId: string
   if (shown.contradiction !== undefined) return { ...facts, ...shown };
   const beside = await besideNamed({ ...deps, pay }, payout, { named: reading.payment, payments });
   const words = [...(shown.words ?? []), ...beside.words];
-  return { ...facts, ...shown, ...beside, words, caveats: [...(shown.caveats ?? []), ...beside.caveats] };
+  const twin = hasFailed(reading.payment) ? [] : await paidUnderReference(deps.ledger, payout);
+  return { ...facts, ...shown, ...beside, words, caveats: [...(shown.caveats ?? []), ...beside.caveats, ...twin] };
 }
 
 /** What a look-up says that does not show the payment which people name. */
@@ -262,8 +274,7 @@ function notShown(
     if (isForgotten(payout, paymentId)) return { words: [payout.reason ?? ''] };
     return { contradiction: `the service knows no payment ${paymentId}` };
   }
-  if (reading.reason === 'HTTP_400') return { contradiction: `the service takes ${paymentId} for no payment's id` };
-  throw refuseSilence(payout, reading.reason);
+  return { contradiction: contradictionOfSilence(payout, { paymentId, reason: reading.reason }) };
 }
 
 /** What the service has for the payout's other quotes, where people name one payment of it. */
@@ -278,7 +289,10 @@ async function besideNamed(
   for (const { quoteId, paymentId } of payments) {
     if (paymentId === named.paymentId) continue;
     const reading = readLookUpAnswer(await readPayment(pay, paymentId), payout, { ...pay.rules, paymentId });
-    if (reading.kind === 'nothing') throw refuseSilence(payout, reading.reason);
+    if (reading.kind === 'nothing') {
+      caveats.push(await caveatOfSilence(pay, payout, { paymentId, reason: reading.reason }));
+      continue;
+    }
     if ((await wordsOfAnother({ ledger }, payout, reading)) !== undefined) continue;
     if (reading.kind === 'not-found') {
       if (isOwnId && paymentId === payout.quoteId)
@@ -332,13 +346,4 @@ async function readPayment(pay: PayDeps, id: string): ReturnType<PayDeps['servic
     }
     throw error;
   }
-}
-
-function refuseSilence(payout: Payout, reason: string): Refusal {
-  const silence = reason.startsWith('HTTP_') ? `it answered with status ${reason.slice('HTTP_'.length)}` : reason;
-  return new Refusal(
-    `The service could not be asked about the payout of ${payout.row.reference}: ${silence}.`,
-    'Nothing was decided. Try again when the service answers.',
-    { kind: 'unavailable' },
-  );
 }

@@ -49,6 +49,17 @@ export async function otherOfReference(
   };
 }
 
+/** The other payout with the reference of one that people want to settle as paid, where that one was paid too or may be. */
+export async function paidUnderReference(
+  ledger: Pick<Ledger, 'references' | 'payouts' | 'runs'>,
+  payout: Payout,
+): Promise<readonly string[]> {
+  const { holder, words } = await otherOfReference(ledger, payout);
+  return MAY_BE_PAID.has(holder.state) ? words : [];
+}
+
+const MAY_BE_PAID: ReadonlySet<string> = new Set<PayoutState>(['armed', 'quoted', 'unknown', 'accepted', 'completed']);
+
 /**
  * The other payout to which a payment belongs that shows another reference: by its id or, as where a service gives equal requests one
  * quote, by that reference. '' where none is known, and for a payment that shows no other reference.
