@@ -32,13 +32,20 @@ const SIGNATURES: readonly (ForeignType & { readonly bytes: readonly number[] })
   { bytes: [0xfe, 0xff], code: 'E_ENCODING', found: 'it is UTF-16' },
 ];
 
+/** What a CSV file is called where one is expected. */
+export const CSV = 'a CSV file';
+const XML: ForeignType = { code: 'E_TYPE', found: 'a payment message (XML)' };
+/** Behind a byte order mark or none. */
+const XML_STARTS = /^(?:\xef\xbb\xbf)?<(?:\?xml|Docu)/;
+
 /**
  * The foreign type of a file by its first bytes, never by its name; undefined for
  * what may be a UTF-8 text. Text whose first or second byte is NUL is UTF-16 without a mark.
  */
-export function foreignTypeOf(head: Uint8Array): ForeignType | undefined {
+export function foreignTypeOf(head: Uint8Array, expected: string): ForeignType | undefined {
   const signature = SIGNATURES.find(({ bytes }) => bytes.every((byte, at) => head[at] === byte));
   if (signature !== undefined) return signature;
+  if (expected === CSV && XML_STARTS.test(Buffer.from(head).toString('latin1'))) return XML;
   if (head.length >= 2 && (head[0] === 0) !== (head[1] === 0)) {
     return { code: 'E_ENCODING', found: 'it seems to be UTF-16 without a byte order mark' };
   }

@@ -1,6 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { type LineEnd, openLineScan } from './csv/line-scan.ts';
 import { type Fault, openTextReader } from './csv/text.ts';
+import { CSV } from './file-type.ts';
 import type { IntakeLimits } from './limits.ts';
 import type { FileRecord, RecordBatch, RecordStream } from './record.ts';
 import type { Delimiter } from './template/template.ts';
@@ -51,7 +52,7 @@ const QUOTE_FAULTS: ReadonlyMap<string, string> = new Map([
  * the first fault of the file is the one that counts. Memory: one piece and one record.
  */
 export function openRecordReader(shape: CsvShape): RecordReader {
-  const text = openTextReader('a CSV file');
+  const text = openTextReader(CSV);
   const scan = openLineScan(shape.recordBytesMax);
   let pending: Buffer = NOTHING;
   let line = 1;

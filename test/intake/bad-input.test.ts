@@ -284,6 +284,8 @@ const FILES: readonly Case[] = [
   [88, 'characters that mean something to Redis', withCells({ reference: 'a:*{b}' }), 'R', 'E_REFERENCE'],
   [90, 'an Excel workbook', bytes('PK\u0003\u0004', [0x14, 0, 6, 0, 8]), 'F', 'E_TYPE'],
   [90, 'a PDF document', '%PDF-1.7\n%x\n', 'F', 'E_TYPE'],
+  [90, 'a payment message', '<?xml version="1.0" encoding="UTF-8"?>\n<Document/>\n', 'F', 'E_TYPE'],
+  [90, 'a payment message behind a byte order mark', '\uFEFF<Document xmlns="urn:x"/>\n', 'F', 'E_TYPE'],
   [90, 'a PNG image', bytes([0x89], 'PNG\r\n', [0x1a], '\n'), 'F', 'E_TYPE'],
   [91, 'a gzip archive', bytes([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]), 'F', 'E_TYPE'],
   [

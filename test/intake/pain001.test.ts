@@ -97,10 +97,22 @@ describe('a payment message', () => {
     ['its IBAN', byAccount, transferXml(), UUID],
     ['its IBAN as it is printed', byAccount, transferXml({ iban: 'de89 3704 0044 0532 0130 00' }), UUID],
     [
-      'another account number',
-      { creditorBy: 'creditorAccount', beneficiaries: { '0123-45': UUID_2 } },
+      'another account number, at its bank',
+      { creditorBy: 'creditorAccount', beneficiaries: { 'COBADEFF/0123-45': UUID, 'DEUTDEFF/0123-45': UUID_2 } },
       transferXml({ account: '<Othr><Id>0123-45</Id><SchmeNm><Cd>BBAN</Cd></SchmeNm></Othr>' }),
       UUID_2,
+    ],
+    [
+      'a number of a country’s own kind',
+      { creditorBy: 'creditorAccount', beneficiaries: { 'DEUTDEFF/PGNR/1': UUID, 'DEUTDEFF/BGNR/1': UUID_2 } },
+      transferXml({ account: '<Othr><Id>1</Id><SchmeNm><Prtry>BGNR</Prtry></SchmeNm></Othr>' }),
+      UUID_2,
+    ],
+    [
+      'an IBAN that stands where other numbers stand',
+      byAccount,
+      transferXml({ account: '<Othr><Id>DE89 3704 0044 0532 0130 00</Id></Othr>' }),
+      UUID,
     ],
     [
       'an id of its own',
@@ -127,6 +139,12 @@ describe('a payment message', () => {
       'an account that the template does not know',
       byAccount,
       transferXml({ iban: 'FR7630006000011234567890189' }),
+      'E_BENEFICIARY',
+    ],
+    [
+      'a number that the template knows at another bank',
+      { creditorBy: 'creditorAccount', beneficiaries: { 'COBADEFF/0123-45': UUID, '0123-45': UUID_2 } },
+      transferXml({ account: '<Othr><Id>0123-45</Id></Othr>' }),
       'E_BENEFICIARY',
     ],
     ['no id where ids count', { creditorBy: 'creditorId' }, transferXml(), 'E_BENEFICIARY'],

@@ -41,7 +41,7 @@ export function openTextReader(expected: string): TextReader {
         return NOTHING;
       }
       isHeadRead = true;
-      const foreign = foreignTypeOf(all);
+      const foreign = foreignTypeOf(all, expected);
       if (foreign !== undefined) {
         fault = { code: foreign.code, facts: { found: foreign.found, expected } };
         return NOTHING;

@@ -85,7 +85,9 @@ export function openContent(template: Template) {
       texts.set(path, DECIMALS.has(path) ? plainDecimal(text) : text);
     },
     refuse(path, fault, remedy) {
-      const found = `${isOfTransfer(path) ? path : path.replace(PAYMENT, `${PAYMENT} ${payments}`)}${fault}`;
+      const isOfPayment = path === PAYMENT || path.startsWith(`${PAYMENT}/`);
+      const place = isOfPayment && !isOfTransfer(path) ? path.replace(PAYMENT, `${PAYMENT} ${payments}`) : path;
+      const found = `${place}${fault}`;
       const refused = { code: 'E_ELEMENT', facts: { found }, ...(remedy === undefined ? {} : { remedy }) } as const;
       if (!isOfTransfer(path)) damage.push({ ...refused, line: null });
       else if (transfer.faults.push(refused) > FAULTS_MAX)

@@ -10,6 +10,38 @@ export interface CreditorMap {
   readonly leftOut: ReadonlySet<string>;
 }
 
+/** An account as a payment message tells it. */
+export interface Account {
+  readonly number: string;
+  /** BIC, or the clearing number of the creditor's bank. */
+  readonly bank: string | undefined;
+  /** A country's own kind of numbers, such as BGNR. */
+  readonly scheme: string | undefined;
+}
+
+/**
+ * The key of an account in a template. An IBAN is unique in the world (ISO 13616), any other number only at its bank and in its
+ * scheme: `DEUTDEFF/1234567`, `NDEASESS/BGNR/1234567`.
+ */
+export function accountKey({ number, bank, scheme }: Account): string {
+  return isIban(foldCreditorKey(number)) ? number : [...placeOfAccount({ bank, scheme }), number].join('/');
+}
+
+/** What stands before the number in its key. */
+export function placeOfAccount({ bank, scheme }: Pick<Account, 'bank' | 'scheme'>): string[] {
+  return [bank, scheme].filter((part) => part !== undefined);
+}
+
+/** Two letters, and check digits by which the whole is 1 modulo 97 (ISO 7064). */
+function isIban(folded: string): boolean {
+  if (!/^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$/.test(folded)) return false;
+  const turned = `${folded.slice(4)}${folded.slice(0, 4)}`;
+  let rest = 0;
+  for (const digit of Array.from(turned, (one) => Number.parseInt(one, 36)).join(''))
+    rest = (rest * 10 + Number(digit)) % 97;
+  return rest === 1;
+}
+
 /** An account number or an id as they are compared: without blanks, in capital letters (ISO 13616 prints IBANs in groups). */
 export function foldCreditorKey(key: string): string {
   return key.replace(/\s/gu, '').toUpperCase();

@@ -21,6 +21,11 @@ export const READ = {
   amount: 'PmtInf/CdtTrfTxInf/Amt/InstdAmt',
   iban: 'PmtInf/CdtTrfTxInf/CdtrAcct/Id/IBAN',
   account: 'PmtInf/CdtTrfTxInf/CdtrAcct/Id/Othr/Id',
+  accountScheme: 'PmtInf/CdtTrfTxInf/CdtrAcct/Id/Othr/SchmeNm/Prtry',
+  bankCode: 'PmtInf/CdtTrfTxInf/CdtrAgt/FinInstnId/BICFI',
+  /** As versions before 08 call it. */
+  bankCodeOf03: 'PmtInf/CdtTrfTxInf/CdtrAgt/FinInstnId/BIC',
+  bankMember: 'PmtInf/CdtTrfTxInf/CdtrAgt/FinInstnId/ClrSysMmbId/MmbId',
   accountCurrency: 'PmtInf/CdtTrfTxInf/CdtrAcct/Ccy',
   organisation: 'PmtInf/CdtTrfTxInf/Cdtr/Id/OrgId/Othr/Id',
   person: 'PmtInf/CdtTrfTxInf/Cdtr/Id/PrvtId/Othr/Id',
@@ -44,7 +49,6 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   'PmtInf/DbtrAcct/Tp',
   'PmtInf/DbtrAcct/Nm',
   ...[
-    'CdtrAgt',
     'Cdtr/Nm',
     'Cdtr/PstlAdr',
     'Cdtr/CtryOfRes',
@@ -56,7 +60,7 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
     'Cdtr/Id/PrvtId/Othr/Issr',
     'CdtrAcct/Tp',
     'CdtrAcct/Nm',
-    'CdtrAcct/Id/Othr/SchmeNm',
+    'CdtrAcct/Id/Othr/SchmeNm/Cd',
     'CdtrAcct/Id/Othr/Issr',
   ].map((path) => `${TRANSFER}/${path}`),
 ]);
@@ -75,6 +79,9 @@ const MAY_BE_LEFT_OUT: ReadonlyMap<string, string> = new Map([
   [`${TRANSFER}/RmtInf`, 'RmtInf'],
 ]);
 
+/** Of the creditor's bank only what tells it apart is read. */
+const CREDITOR_BANK = `${TRANSFER}/CdtrAgt/`;
+
 const READ_PATHS: ReadonlySet<string> = new Set(Object.values(READ));
 const CONTAINERS: ReadonlySet<string> = new Set(
   [...READ_PATHS].flatMap((path) => path.split('/').map((_, at, names) => names.slice(0, at).join('/'))),
@@ -89,7 +96,8 @@ export function treatmentOf(path: string, version: MessageVersion, leftOut: Read
   if (OWN_ELEMENTS.has(path) && !version.own.includes(path)) return 'refuse';
   const name = MAY_BE_LEFT_OUT.get(path);
   if (name !== undefined) return leftOut.has(name) ? 'pass' : 'refuse';
-  return WITHOUT_EFFECT.has(path) || OWN_ELEMENTS.has(path) ? 'pass' : 'refuse';
+  const hasNoEffect = WITHOUT_EFFECT.has(path) || OWN_ELEMENTS.has(path) || path.startsWith(CREDITOR_BANK);
+  return hasNoEffect ? 'pass' : 'refuse';
 }
 
 /** The name by which a template can leave out an element; undefined for one that no template can leave out. */

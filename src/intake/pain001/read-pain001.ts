@@ -14,7 +14,10 @@ export async function* readPain001(chunks: AsyncIterable<Buffer>, { template }: 
   const message = openContent(template);
   const { listener, versionName } = openMessage(message.content, template.creditors?.leftOut ?? new Set());
   const xml = openXmlReader(listener);
-  let stop = template.creditors === null ? damaged('no template was named that says who its creditors are') : undefined;
+  let stop =
+    template.creditors === null
+      ? damaged('no template was named that says who its creditors are', NAME_A_TEMPLATE)
+      : undefined;
 
   function read(bytes: Buffer, isEnd: boolean): Damage | undefined {
     try {
@@ -43,6 +46,9 @@ export async function* readPain001(chunks: AsyncIterable<Buffer>, { template }: 
   };
 }
 
-function damaged(found: string): Damage {
-  return { code: 'E_MESSAGE', line: null, facts: { found } };
+const NAME_A_TEMPLATE =
+  'Name a template with a part pain001: docs/templates.md says what it holds, and samples/templates/payment-message.json is one.';
+
+function damaged(found: string, remedy?: string): Damage {
+  return { code: 'E_MESSAGE', line: null, facts: { found }, ...(remedy === undefined ? {} : { remedy }) };
 }

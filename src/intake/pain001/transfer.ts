@@ -2,7 +2,7 @@ import type { FileRecord } from '../record.ts';
 import { amountFault, type CellFault } from '../row/cells.ts';
 import type { Column } from '../template/columns.ts';
 import { nameOf, type Template } from '../template/template.ts';
-import { type CreditorMap, foldCreditorKey } from './creditors.ts';
+import { type Account, accountKey, type CreditorMap, foldCreditorKey, placeOfAccount } from './creditors.ts';
 import { AMOUNT_CURRENCY, READ } from './elements.ts';
 
 /** What a message says of one transfer and of its payment, by the paths of the elements. */
@@ -85,13 +85,29 @@ function beneficiaryCell(texts: Texts, creditors: CreditorMap | null): Cell {
     const remedy = `Give the creditor one ${what} where the message is made. ${FIX_IN_A_COPY}`;
     return unknownCreditor('', { found, remedy, copyText: keys.join(' ') });
   }
-  const beneficiaries = creditors?.beneficiaries ?? null;
-  if (beneficiaries === null) return { text: key };
-  const identity = beneficiaries.get(foldCreditorKey(key));
+  const isNamed = creditors !== null && creditors.beneficiaries !== null;
+  return isNamed ? creditorCell(texts, creditors, { key, what }) : { text: key };
+}
+
+/** The identity that a template names for a creditor. */
+function creditorCell(
+  texts: Texts,
+  { by, beneficiaries }: CreditorMap,
+  { key, what }: { key: string; what: string },
+): Cell {
+  const account = by === 'creditorAccount' ? accountOf(texts, key) : undefined;
+  const full = account === undefined ? key : accountKey(account);
+  const identity = beneficiaries?.get(foldCreditorKey(full));
   if (identity !== undefined) return { text: identity };
   const found = 'is not in the template for this creditor';
-  const remedy = `Add the ${what} of the creditor to pain001.beneficiaries of the template. ${FIX_IN_A_COPY}`;
+  const form = full === key || account === undefined ? '' : `, as ${[...placeOfAccount(account), 'NUMBER'].join('/')}`;
+  const remedy = `Add the ${what} of the creditor to pain001.beneficiaries of the template${form}. ${FIX_IN_A_COPY}`;
   return unknownCreditor(`…${key.slice(-KEY_CHARACTERS_SHOWN)}`, { found, remedy, copyText: key });
+}
+
+function accountOf(texts: Texts, number: string): Account {
+  const bank = texts.get(READ.bankCode) ?? texts.get(READ.bankCodeOf03) ?? texts.get(READ.bankMember);
+  return { number, bank, scheme: texts.get(READ.accountScheme) };
 }
 
 const FIX_IN_A_COPY = 'In a marked-up copy, put the id of its identity at the payments service into the cell.';
