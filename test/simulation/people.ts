@@ -28,7 +28,7 @@ export interface People {
 const LOOK_SOON_MS_MAX = 300;
 const LOOK_MS_MAX = 4000;
 /** How often they look once no fault happens any more. */
-const LAST_LOOKS = 32;
+const LAST_LOOKS = 80;
 
 const ACTS = [
   'pause',
