@@ -89,8 +89,8 @@ test('a run whose payments cannot all settle in the time that run waits names wh
 test('what is told of the private Redis stands on a line of its own on a terminal', async () => {
   const cwd = processes.folder();
   writeFileSync(join(cwd, 'many.csv'), payoutFile(manyRows(2000)));
-  // The command's words come after the script's own name.
-  const through = ['sh', '-c', `exec script -qec "'$0' '$1' run many.csv" /dev/null`];
+  // The command's words come after the script's own name: node, "--" and the program.
+  const through = ['sh', '-c', `exec script -qec "'$0' '$1' '$2' run many.csv" /dev/null`];
   const running = processes.start([], { cwd, env: { PAYRUN_RATE: '20', TERM: 'xterm' }, through });
   await running.said('paying');
   for (const pid of redisServersBelow(cwd)) process.kill(pid, 'SIGKILL');

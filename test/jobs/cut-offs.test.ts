@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { endingOf, endingWords, foresee, warnOfCutOffs } from '../../jobs/cut-offs.ts';
+import { openLateTelling } from '../../src/cli/look/late.ts';
 import type { Calendars } from '../../src/config/calendars.ts';
 import { silentLog } from '../../src/log.ts';
 import { freshRows, payingRun } from '../ledger/test-ledger.ts';
@@ -121,5 +122,27 @@ describe('the end of a run that is being paid', () => {
     const samples = (await desk.ledger.runs.read(runId))?.samples ?? [];
     expect(samples.length).toBeLessThanOrEqual(8);
     expect(samples.at(-1)?.done).toBe(39);
+  });
+
+  test('is told once by run and watch where it misses the cut-off, and again where it does so anew', async () => {
+    const said: string[] = [];
+    let now = NOW;
+    let monotonic = 0;
+    const clock = { ...desk.clock, now: () => now, monotonic: () => monotonic };
+    const config = { ratePerSecond: 1, ratePerSecondMin: undefined, calendars: CALENDARS };
+    const jobs = { workers: async () => [{ host: 'a', pid: 7 }] };
+    const tell = openLateTelling({ config, ledger: desk.ledger, jobs, clock }, (line) => said.push(line));
+    const lookAt = async (at: number): Promise<void> => {
+      now = at;
+      monotonic += 10_000;
+      const run = await desk.ledger.runs.read(runId);
+      if (run !== undefined) await tell(run);
+    };
+    const line = `Run ${runId} will miss the 16:00 cut-off of USD by 1 min: 60 rows.`;
+    for (let times = 0; times < 3; times++) await lookAt(NOW);
+    expect(said).toEqual([line]);
+    await lookAt(NOW - 3_600_000);
+    await lookAt(NOW);
+    expect(said).toEqual([line, line]);
   });
 });
