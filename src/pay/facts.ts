@@ -89,6 +89,8 @@ interface Breach {
   readonly evidence: string;
   readonly quoteId?: string;
   readonly paymentId?: string;
+  /** A payment that a look-up showed: the intent log knows it too, for Redis may go back. */
+  readonly shown?: { readonly quoteId: string; readonly paymentId: string };
   /** What the service calls the exchange that showed it. */
   readonly exchange?: string;
   /** The version on which it was judged; left out when it holds whatever became of the payout. */
@@ -102,8 +104,9 @@ interface Breach {
 export async function holdBreach(
   deps: PayDeps,
   payout: Payout,
-  { evidence, quoteId, paymentId, exchange, version }: Breach,
+  { evidence, quoteId, paymentId, shown, exchange, version }: Breach,
 ): Promise<boolean> {
+  if (shown !== undefined) await noteAnswer(deps, payout, shown);
   if (quoteId !== undefined && paymentId !== undefined) await disproveOtherId(deps, payout, { quoteId, paymentId });
   const breach = {
     ...placeOf(payout),

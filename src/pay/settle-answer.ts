@@ -202,7 +202,8 @@ async function rejectIfNotFound(
     return;
   }
   if (reading.kind === 'breach') {
-    await holdBreach(deps, payout, { evidence: `the payment shows ${reading.evidence}`, quoteId, exchange });
+    const shown = { quoteId, paymentId: reading.payment.paymentId };
+    await holdBreach(deps, payout, { evidence: `the payment shows ${reading.evidence}`, quoteId, shown, exchange });
     return;
   }
   const lastLookMs = (expiresAt ?? deps.clock.now()) + deps.rules.quoteGraceMs - deps.clock.now();

@@ -5,7 +5,7 @@ import type { PayoutPlace } from '../../payout.ts';
 import { type Payout, payoutId, placeOfId } from '../../payout.ts';
 import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
-import { acceptPayment, exchangeOf, holdBreach, logFields, markUnknown, placeOf } from '../facts.ts';
+import { acceptPayment, exchangeOf, holdBreach, logFields, markUnknown, noteAnswer, placeOf } from '../facts.ts';
 import { isArmedFor, isLeftArmed } from '../next-step.ts';
 import { hasOthers, holdForPeople } from '../other-quotes.ts';
 import { hasFailed, isKnownToHaveFailed } from '../track/payment-end.ts';
@@ -54,7 +54,8 @@ async function isPaidBeside(deps: PayDeps, payout: Payout): Promise<boolean> {
     const holder = await deps.payouts.holderOf(found.payment.paymentId);
     if (found.payment.internalId === null && holder !== undefined && holder !== payoutId(payout)) continue;
     const evidence = `the quote ${quoteId} was armed too and has a payment, which is ${found.payment.paymentState}`;
-    await holdBreach(deps, payout, { evidence, quoteId, exchange: exchangeOf(answer) });
+    const shown = { quoteId, paymentId: found.payment.paymentId };
+    await holdBreach(deps, payout, { evidence, quoteId, shown, exchange: exchangeOf(answer) });
     return true;
   }
   return false;
@@ -89,15 +90,24 @@ async function lookUpQuote(
 async function readShown(
   deps: PayDeps,
   payout: Payout,
-  shown: { found: Extract<LookUpReading, { kind: 'found' | 'breach' }>; quoteId: string; exchange: string },
+  {
+    found,
+    quoteId,
+    exchange,
+  }: { found: Extract<LookUpReading, { kind: 'found' | 'breach' }>; quoteId: string; exchange: string },
 ): Promise<void> {
-  const { found, quoteId, exchange } = shown;
+  const shown = { quoteId, paymentId: found.payment.paymentId };
   const isHeld = payout.state === 'held';
   if (isKnownToHaveFailed(payout, found.payment)) {
     await note(deps, payout, isHeld ? { dueMs: LOOK_DAILY_MS } : {});
   } else if (found.kind === 'breach') {
-    if (isHeld) await noteBreach(deps, payout, found.evidence);
-    else await holdBreach(deps, payout, { evidence: `the payment shows ${found.evidence}`, exchange });
+    if (isHeld) await noteBreach(deps, payout, { evidence: found.evidence, shown });
+    else
+      await holdBreach(deps, payout, {
+        evidence: `the payment shows ${found.evidence}`,
+        shown,
+        exchange,
+      });
     // It is not over because one of its payments is there: people settle it.
   } else if (isHeld && payout.reasonCode === 'E_BREACH') await note(deps, payout, { dueMs: LOOK_DAILY_MS });
   else {
@@ -106,6 +116,7 @@ async function readShown(
     else
       await holdBreach(deps, payout, {
         evidence: `it has a payment, and so has ${twin} with the same reference`,
+        shown,
         exchange,
       });
   }
@@ -123,8 +134,13 @@ function whyNothing(found: Extract<LookUpReading, { kind: 'nothing' | 'other-ref
 }
 
 /** A payout that is held already keeps its state; everything is halted once, not again after two people released it. */
-async function noteBreach(deps: PayDeps, payout: Payout, evidence: string): Promise<void> {
+async function noteBreach(
+  deps: PayDeps,
+  payout: Payout,
+  { evidence, shown }: { evidence: string; shown: { quoteId: string; paymentId: string } },
+): Promise<void> {
   const isNews = payout.reasonCode !== 'E_BREACH';
+  if (isNews) await noteAnswer(deps, payout, shown);
   const values = isNews ? { reasonCode: 'E_BREACH', reason: `the payment shows ${evidence}` } : {};
   await note(deps, payout, { dueMs: LOOK_DAILY_MS, values });
   if (isNews) await deps.state.halt(deps.owner, `payout ${payoutId(payout)}: the payment shows ${evidence}`);

@@ -86,7 +86,7 @@ async function lookUpFormer(
   if (!isProvenDead && hasFailed(reading.payment)) return 'nothing-left';
   const was = isProvenDead ? 'proven dead' : 'armed too';
   const evidence = `the quote ${quoteId} was ${was} and has a payment, which is ${reading.payment.paymentState}`;
-  await holdBreach(deps, payout, { evidence, quoteId });
+  await holdBreach(deps, payout, { evidence, quoteId, shown: { quoteId, paymentId: reading.payment.paymentId } });
   return 'breach';
 }
 

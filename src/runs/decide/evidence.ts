@@ -1,7 +1,7 @@
 import { rfc3339 } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { PayDeps } from '../../pay/deps.ts';
-import { acceptPayment, exchangeOf, holdBreach } from '../../pay/facts.ts';
+import { exchangeOf } from '../../pay/facts.ts';
 import { NO_CANARY } from '../../pay/look-up/canary.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
 import { hasFailed, isKnownToHaveFailed } from '../../pay/track/payment-end.ts';
@@ -17,6 +17,7 @@ import {
   paidUnderReference,
 } from './same-reference.ts';
 import { caveatOfSilence, contradictionOfSilence, refuseSilence } from './silence.ts';
+import { writeBreach, writeDown } from './write-down.ts';
 
 export interface EvidenceDeps {
   readonly ledger: Ledger;
@@ -121,8 +122,10 @@ async function lookUpPayments(
         };
       case 'breach':
         // What is known already halts nothing again.
-        if (payout.reasonCode !== 'E_BREACH')
-          await holdBreach(pay, payout, { evidence: `the payment shows ${reading.evidence}`, quoteId, exchange });
+        if (payout.reasonCode !== 'E_BREACH') {
+          const evidence = `the payment shows ${reading.evidence}`;
+          await writeBreach({ ...deps, pay }, payout, { quoteId, payment: reading.payment, exchange, evidence });
+        }
         return { ...facts, contradiction: `the service has a payment for it that shows ${reading.evidence}` };
       case 'nothing':
         caveats.push(await caveatOfSilence(pay, payout, { paymentId, reason: reading.reason }));
@@ -170,39 +173,6 @@ function caveatsOf(
     ...(isIdKnown ? [] : [OTHER_ID]),
     ...(payout.seen2xx ? [SAID_YES] : []),
   ];
-}
-
-/** A payment that was found is written down at once, unless a breach is known: that one people settle. */
-async function writeDown(
-  { ledger, pay }: Pick<EvidenceDeps, 'ledger'> & { readonly pay: PayDeps },
-  payout: Payout,
-  found: { quoteId: string; payment: PaymentReply; exchange: string },
-): Promise<string> {
-  const { quoteId, payment, exchange } = found;
-  if (payout.reasonCode === 'E_BREACH') {
-    const has = `the service has the payment ${payment.paymentId} for it`;
-    const failed = `${has}, which is ${payment.paymentState}: settle it as paid by that payment, and it fails`;
-    return hasFailed(payment) ? failed : `${has}: it was paid`;
-  }
-  if (quoteId === payout.quoteId) {
-    const details = { quote: quoteId, payment: payment.paymentId };
-    // Else this host's log alone would know, for which nobody waits.
-    const act = await ledger.audit.waiting({
-      actor: 'payrun',
-      action: 'payout.payment-found',
-      target: payoutId(payout),
-      details,
-    });
-    await acceptPayment(pay, payout, { ...found, act });
-    await ledger.audit.appendWaiting();
-  } else {
-    await holdBreach(pay, payout, {
-      evidence: `the quote ${quoteId}, which it left behind, is paid`,
-      quoteId,
-      exchange,
-    });
-  }
-  return 'the service has its payment, and that is written down now';
 }
 
 type Shown = Extract<LookUpReading, { kind: 'found' | 'other-reference' }>;
