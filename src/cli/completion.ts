@@ -28,22 +28,17 @@ export function completionCommand(): Command {
 }
 
 /** Gives the shell what can follow the words before the cursor: `env` is as its script sets it (COMP_LINE, COMP_POINT, SHELL). */
-export async function complete(env: EnvironmentVariables, open: (wanted: string) => Promise<Command>): Promise<void> {
+export async function complete(
+  env: EnvironmentVariables,
+  open: (words: readonly string[]) => Promise<Command>,
+): Promise<void> {
   const words = parseEnv(env).partial.split(/ +/).slice(1);
   const current = words.pop() ?? '';
-  const program = await open(wordsAlone(words)[0] ?? '');
-  const command = wordsAlone(words).reduce(nextCommand, program);
+  const program = await open(words);
+  const command = words.reduce((at, word) => at.commands.find((one) => one.name() === word) ?? at, program);
   const offered = wordsAfter({ program, command, before: words.at(-1) ?? '', isOption: current.startsWith('-') });
   if (offered === undefined) logFiles();
   else log([...offered], getShellFromEnv(env));
-}
-
-function wordsAlone(words: readonly string[]): string[] {
-  return words.filter((word) => !word.startsWith('-'));
-}
-
-function nextCommand(command: Command, word: string): Command {
-  return command.commands.find((one) => one.name() === word) ?? command;
 }
 
 interface Place {

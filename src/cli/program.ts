@@ -61,7 +61,7 @@ function completionServer(end: ProgramHooks['end']): Command {
     .addHelpText('after', '\nExample:\n  payrun completion-server -- payrun sandbox')
     .action(async () => {
       const { complete } = await import('./completion.ts');
-      await complete(completionVariables(), (wanted) => openProgram({ end }, wanted));
+      await complete(completionVariables(), (words) => openProgram({ end }, wantedCommand(words)));
     });
 }
 

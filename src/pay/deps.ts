@@ -19,7 +19,7 @@ import type { Pace, QuoteLead } from './pace.ts';
 export interface PayDeps {
   readonly payouts: Payouts;
   readonly runs: Pick<Runs, 'move' | 'read' | 'quotesBeside'>;
-  readonly references: Pick<Ledger['references'], 'beside'>;
+  readonly references: Pick<Ledger['references'], 'sharing'>;
   readonly state: Pick<LedgerState, 'halt' | 'disprove'>;
   readonly seals: Seals;
   readonly blockList: KnownBlockList;

@@ -33,41 +33,39 @@ export interface Answering {
 }
 
 export function openAnswering(clock: Pick<Clock, 'now' | 'monotonic'>): Answering {
-  const service = openRecord(clock);
-  const alone = LOOKED_AT_ALONE.map((operation) => ({ operation, record: openRecord(clock) }));
+  const service = openOutcomes(clock);
+  const alone = LOOKED_AT_ALONE.map((operation) => ({ operation, outcomes: openOutcomes(clock) }));
 
-  function readAway(): { from: number; operation: OperationAlone | null; record: Record } | undefined {
-    const from = service.silentFrom() ?? service.failingFrom();
-    if (from !== undefined) return { from, operation: null, record: service };
-    return alone.flatMap(({ operation, record }) => {
-      const ofOperation = record.silentFrom() ?? record.failingAgainFrom();
-      return ofOperation === undefined ? [] : [{ from: ofOperation, operation, record }];
-    })[0];
+  function awayWith(outcomes: Outcomes, operation: OperationAlone | null, from: number | undefined): Away | undefined {
+    if (from === undefined) return undefined;
+    return { since: Math.round(clock.now() - (clock.monotonic() - from)), operation, fault: outcomes.lastFault() };
   }
 
   return {
     begin(operation) {
-      const ends = [service, ...alone.flatMap((one) => (one.operation === operation ? [one.record] : []))].map(
-        (record) => record.begin(),
-      );
+      const own = alone.find((one) => one.operation === operation);
+      const ends = [service.begin(), own?.outcomes.begin()];
       return (answer, isOfStranger = false) => {
-        for (const end of ends) end(answer, isOfStranger);
+        for (const end of ends) end?.(answer, isOfStranger);
       };
     },
     hasAnswered: service.hasAnswered,
     away() {
-      const away = readAway();
-      if (away === undefined) return null;
-      const { from, operation, record } = away;
-      return { since: Math.round(clock.now() - (clock.monotonic() - from)), operation, fault: record.lastFault() };
+      const whole = awayWith(service, null, service.silentFrom() ?? service.failingFrom());
+      if (whole !== undefined) return whole;
+      for (const { operation, outcomes } of alone) {
+        const one = awayWith(outcomes, operation, outcomes.silentFrom() ?? outcomes.failingAgainFrom());
+        if (one !== undefined) return one;
+      }
+      return null;
     },
   };
 }
 
-type Record = ReturnType<typeof openRecord>;
+type Outcomes = ReturnType<typeof openOutcomes>;
 
 /** What became of requests; times are those of `clock.monotonic()`. */
-function openRecord(clock: Pick<Clock, 'monotonic'>) {
+function openOutcomes(clock: Pick<Clock, 'monotonic'>) {
   const inFlight = new Set<{ readonly at: number }>();
   let failing: { readonly from: number; readonly latest: number } | undefined;
   let fault: string | null = null;

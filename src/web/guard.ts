@@ -11,8 +11,8 @@ import { readSession } from './session.ts';
 import type { Web, WebDeps } from './web.ts';
 
 const UNSAFE = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-/** What needs no ledger. */
-const ASKS_NOBODY = ['/static/', '/healthz', '/readyz'];
+/** Public routes that need no ledger. */
+const NEEDS_NO_LEDGER = ['/static/', '/healthz', '/readyz'];
 /** Where the pages of somebody end who has not signed in. */
 const SIGN_IN = '/sign-in';
 /** Routes that a library adds, by the beginning of their paths. */
@@ -37,9 +37,10 @@ export function guardRoutes(web: Web, deps: WebDeps): void {
   });
   web.addHook('onRequest', async (request, reply) => {
     requireOwnHost(request, deps.hosts);
-    const { act } = request.routeOptions.config;
+    const { config, url = '' } = request.routeOptions;
+    const { act } = config;
     // A path that is none: the answer is the same whoever asks.
-    if (act === undefined || ASKS_NOBODY.some((path) => request.url.startsWith(path))) return;
+    if (act === undefined || NEEDS_NO_LEDGER.some((path) => url.startsWith(path))) return;
     if (UNSAFE.has(request.method) && bearerOf(request) === undefined) requireOwnOrigin(request, deps.hosts);
     await requireRedis();
     request.who = await whoAsks(request, deps);

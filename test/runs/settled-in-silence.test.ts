@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { hashReference } from '../../src/intake/row/reference-hash.ts';
+import { referencesKey } from '../../src/ledger/keys.ts';
 import { BESIDE, DOWN, OWN, payment, useBesideDesk } from './beside-desk.ts';
-import { armPayout, movePayout, recordRun } from './recorded-run.ts';
+import { armPayout, movePayout, recordRun, rowAt } from './recorded-run.ts';
 
 const desk = await useBesideDesk();
 
@@ -65,4 +67,18 @@ test('people who settle a breach as not paid are told the way where its payment 
   expect(said[0]).toContain(
     `the service has the payment ${OWN} for it, which is FAILED: settle it as paid by that payment, and it fails`,
   );
+});
+
+test('a row that people allowed beside the paid one of its reference is no breach when a look-up finds its payment', async () => {
+  const { ledger, config } = desk.app;
+  const paid = { runId: await recordRun(ledger, { id: 'r2', lines: [3] }), line: 3 };
+  await armPayout(ledger, paid, BESIDE);
+  await movePayout(ledger, paid, 'accepted', 'completed');
+  // As two people leave it who allow a row: the reference is its own, and the one that had it before is kept.
+  const hash = hashReference(rowAt(2).reference);
+  await desk.server.redis.hset(referencesKey(config.prefix, hash), hash, 'r1-2', `${hash}+`, 'r2-3');
+  desk.answer({ [OWN]: payment(OWN, 'COMPLETED') });
+  await desk.lookUp(await desk.onDay(0.5));
+  expect((await desk.payout()).state).toBe('accepted');
+  expect((await ledger.state.read()).halt).toBeNull();
 });

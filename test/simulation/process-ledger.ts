@@ -169,6 +169,7 @@ function openReferences({ ask }: Line): References {
   return {
     holders: (hashes) => ask('references', (store) => hashes.map((hash) => standingOf(store, hash))),
     beside: (hash, own) => ask('reference', (store) => holderBeside(store, hash, own).id),
+    sharing: (hash, own) => ask('reference', (store) => (store.references.get(hash) ?? []).filter((id) => id !== own)),
   };
 }
 
@@ -250,10 +251,10 @@ function openRecovery({ setting, ask, change }: Line): Partial<Recovery> {
     restoreRun: (run) => ask('restore a run', (store, now) => restoreRun(store, run, now)),
     // Files are handed in once, and as they are.
     knownAs: async (id) => ({ id, isSameFile: true }),
-    stopAhead: async () => {},
-    forgetStop: async () => {},
+    stopAhead: (target, action) => ask('note a stop', (store) => void store.stopsAhead.set(target, action)),
+    forgetStop: (target) => ask('forget a stop', (store) => void store.stopsAhead.delete(target)),
     isStoppedAhead: async () => false,
-    stopsAhead: async () => new Map(),
+    stopsAhead: () => ask('stops ahead', (store) => new Map(store.stopsAhead)),
   };
 }
 

@@ -139,6 +139,12 @@ export function moveRun(store: Store, runId: string, { move, now }: { move: RunM
     to = 'paused';
     reason = 'everything was halted when it was to begin';
   }
+  const isStoppedAhead = to === 'paying' && state === 'recording' && store.stopsAhead.has(runId);
+  if (store.stopsAhead.get(runId) === 'run.paused') store.stopsAhead.delete(runId);
+  if (isStoppedAhead) {
+    to = 'paused';
+    reason = 'people stopped it, and Redis forgot that';
+  }
   if (to === 'paying' && state === 'recording' && run.fields['restored'] !== undefined) {
     to = 'paused';
     reason = 'some of it was restored from intent logs: look at it before it goes on';

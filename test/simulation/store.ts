@@ -122,6 +122,8 @@ export interface Store {
   readonly formerly: Map<string, readonly string[]>;
   /** As which run one is known that was forgotten. */
   readonly knownAs: Map<string, string>;
+  /** What people stopped before this Redis knew it again. */
+  readonly stopsAhead: Map<string, string>;
   /** Quotes to which the service said yes, and whose lines were not compared yet, and their payments. */
   readonly yes: Map<string, string>;
   readonly blocked: Set<string>;
@@ -171,6 +173,7 @@ export function newStore(server: string, watch?: Store['watch']): Store {
     references: new Map(),
     formerly: new Map(),
     knownAs: new Map(),
+    stopsAhead: new Map(),
     yes: new Map(),
     blocked: new Set(),
     writeOffs: new Map(),
@@ -204,6 +207,7 @@ export function copyStore(store: Store): Store {
     references: new Map(store.references),
     formerly: new Map(store.formerly),
     knownAs: new Map(store.knownAs),
+    stopsAhead: new Map(store.stopsAhead),
     yes: new Map(store.yes),
     blocked: new Set(store.blocked),
     writeOffs: new Map(store.writeOffs),

@@ -140,7 +140,8 @@ function timeOf(text: string | null): number | undefined {
 }
 
 /** The payouts that a reference stands for: several where nobody can tell which of them used it last. */
-function idsIn(claimants: string | null | undefined): readonly string[] {
+/** The ids in a text with blanks between them. */
+export function idsIn(claimants: string | null | undefined): readonly string[] {
   return (claimants ?? '').split(' ').filter((id) => id !== '');
 }
 

@@ -252,9 +252,10 @@ end
 
 -- The service said yes to a quote that the payout left behind as proven dead: people have to know before it is sent again, once.
 local function holdLeftBehind(p, e)
-  local isTold = p.state ~= 'unknown' and redis.call('LPOS', besideKey(p.run), p.line .. ' ' .. e.y)
+  local isBeside = redis.call('LPOS', besideKey(p.run), p.line .. ' ' .. e.y)
+  local isTold = isBeside and p.state ~= 'unknown'
   if isTold or (get(p, 'pid') or get(p, 'q')) == e.p or (p.state == 'cancelled' and get(p, 'rc') == 'E_NOT_PAID') then return end
-  if not redis.call('LPOS', besideKey(p.run), p.line .. ' ' .. e.y) then noteQuote(p, e.y) end
+  if not isBeside then noteQuote(p, e.y) end
   if not get(p, 'q') then
     set(p, 'q', e.y)
     noteYes(p, e.y, e.p, e.n)

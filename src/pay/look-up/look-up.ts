@@ -102,12 +102,7 @@ async function readShown(
     await note(deps, payout, isHeld ? { dueMs: LOOK_DAILY_MS } : {});
   } else if (found.kind === 'breach') {
     if (isHeld) await noteBreach(deps, payout, { evidence: found.evidence, shown });
-    else
-      await holdBreach(deps, payout, {
-        evidence: `the payment shows ${found.evidence}`,
-        shown,
-        exchange,
-      });
+    else await holdBreach(deps, payout, { evidence: `the payment shows ${found.evidence}`, shown, exchange });
     // It is not over because one of its payments is there: people settle it.
   } else if (isHeld && payout.reasonCode === 'E_BREACH') await note(deps, payout, { dueMs: LOOK_DAILY_MS });
   else {
@@ -124,9 +119,11 @@ async function readShown(
 
 /** The payout that was paid under the reference of this one: its retry, or the one that it retries. */
 async function paidTwin({ references, payouts }: PayDeps, payout: Payout): Promise<string | undefined> {
-  const other = await references.beside(hashReference(payout.row.reference), payoutId(payout));
-  const twin = other === '' ? undefined : (await payouts.read(placeOfId(other))).payout;
-  return twin?.state === 'accepted' || twin?.state === 'completed' ? `payout ${other}` : undefined;
+  for (const other of await references.sharing(hashReference(payout.row.reference), payoutId(payout))) {
+    const { payout: twin } = await payouts.read(placeOfId(other));
+    if (twin?.state === 'accepted' || twin?.state === 'completed') return `payout ${other}`;
+  }
+  return undefined;
 }
 
 function whyNothing(found: Extract<LookUpReading, { kind: 'nothing' | 'other-reference' }>): string {
@@ -247,14 +244,14 @@ async function discardDeadQuote(
 
 /** Only people send a payout again of which another quote may be paid. What they know of a breach stands. */
 async function holdBeside(deps: PayDeps, payout: Payout): Promise<void> {
-  const held = holdForPeople(`the quote ${payout.quoteId} is proven dead`);
-  const { reasonCode, reason } = payout;
+  const { state, quoteId, reasonCode, reason } = payout;
+  const held = holdForPeople(`the quote ${quoteId} ${state === 'rejected' ? 'was refused' : 'is proven dead'}`);
   await deps.payouts.move({
     ...placeOf(payout),
     version: payout.version,
     actor: deps.owner,
     ...held,
-    breach: payout.state === 'rejected',
+    breach: state === 'rejected',
     ...(reasonCode === 'E_BREACH' ? { reason: reasonCode, values: { reasonCode, reason } } : {}),
   });
 }
