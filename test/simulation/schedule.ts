@@ -176,7 +176,7 @@ function openSetting(seed: number, options: ScheduleOptions, { isCalm, onOpen }:
       // One that forgets all that it must know is not believed: what is unknown waits for people then.
       (redis.store().knownPayments.get(entry.get('cf') ?? '') ?? []).length > 1 &&
       !isCalm() &&
-      world.dice.chance(0.4)
+      world.dice.chance(0.7)
     )
       service.forget(entry.quote);
     if (entry.state !== 'held' && entry.state !== 'unknown') return;
