@@ -23,7 +23,7 @@ FROM ${NODE_IMAGE}
 # A named volume that is mounted for the first time takes the owner of the folder below it.
 RUN mkdir -m 700 /data /sandbox /credential && mkdir -m 755 /redis-users \
   && chown node:node /data /sandbox /credential /redis-users \
-  && ln -s /payrun/dist/src/cli/main.js /usr/local/bin/payrun
+  && ln -s /payrun/dist/src/cli/payrun /usr/local/bin/payrun
 COPY --from=libraries /payrun /payrun
 COPY --from=build /build/dist /payrun/dist
 COPY docs/redis.acl /payrun/redis.acl

@@ -3,17 +3,7 @@
 //   build.mjs              builds
 //   build.mjs --if-stale   builds where dist is missing or older than its source, and TypeScript is installed
 import { spawnSync } from 'node:child_process';
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  cpSync,
-  existsSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { accessSync, constants, cpSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeLook } from './look.mjs';
 
@@ -58,8 +48,8 @@ function build() {
       stdio: 'inherit',
     });
     if (compiled.status !== 0) return compiled.status ?? 1;
+    cpSync(join(ROOT, 'src/cli/payrun'), join(fresh, 'src/cli/payrun'));
     cpSync(join(ROOT, 'src/web/static'), join(fresh, 'src/web/static'), { recursive: true });
-    chmodSync(join(fresh, PROGRAM), 0o755);
     if (existsSync(DIST)) renameSync(DIST, old);
     renameSync(fresh, DIST);
     return 0;

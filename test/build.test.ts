@@ -9,6 +9,7 @@ const NEEDED = ['.ci/build.mjs', '.ci/look.mjs', 'package.json', 'tsconfig.json'
 
 let folder: string;
 const program = () => join(folder, 'dist/src/cli/main.js');
+const payrun = (...words: string[]) => spawnSync(join(folder, 'dist/src/cli/payrun'), words, { encoding: 'utf8' });
 
 function build(...words: string[]): number | null {
   return spawnSync(process.execPath, [join(folder, '.ci/build.mjs'), ...words], { cwd: folder }).status;
@@ -24,18 +25,21 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 describe('a build', () => {
   test('can be run as it is, has the files that pages need, and leaves nothing else', () => {
-    expect(statSync(program()).mode & 0o111).toBe(0o111);
     expect(readdirSync(join(folder, 'dist/src/web/static')).length).toBeGreaterThan(0);
     expect(readdirSync(folder).filter((name) => name.startsWith('.tmp-'))).toEqual([]);
-    const { stdout } = spawnSync(program(), ['--version'], { encoding: 'utf8' });
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
-    expect(stdout).toContain(version);
+    expect(payrun('--version').stdout).toContain(version);
   });
 
-  // Without "--", Node 20 takes --env-file of a program for its own.
   test('refuses a file of settings that is not there in its own words', () => {
-    const { status, stderr } = spawnSync(program(), ['list', '--env-file', 'none.env'], { encoding: 'utf8' });
+    const { status, stderr } = payrun('list', '--env-file', 'none.env');
     expect([status, stderr]).toEqual([2, expect.stringContaining('The file of settings none.env is not taken')]);
+  });
+
+  test('runs through a link, as a package manager makes one', () => {
+    const link = join(folder, 'link');
+    symlinkSync(join(folder, 'dist/src/cli/payrun'), link);
+    expect(spawnSync(link, ['--version'], { encoding: 'utf8' }).stdout).toBe(payrun('--version').stdout);
   });
 
   test('is not made again while its source is the same', () => {

@@ -1,4 +1,3 @@
-#!/usr/bin/env -S node --
 import type { ExitCode } from './exit-code.ts';
 import { say } from './print.ts';
 import { exitCodeOfUsage, openProgram, wantedCommand } from './program.ts';

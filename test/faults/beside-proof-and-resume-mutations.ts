@@ -213,4 +213,12 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
       'a run that waits for a schedule is not started by a tick whose time had come before it was handed in',
     ),
   },
+  {
+    guard: 'nobody else is sent by a reference that a lost host may have paid',
+    edits: replaced('src/ledger/runs/recording.ts', "isDoubted ? [['refback', hash]] : []", '[]'),
+    caughtBy: named(
+      'test/ledger/recording.test.ts',
+      'recording of a run that a lost host may have paid keeps the same reference of another run from being sent',
+    ),
+  },
 ];

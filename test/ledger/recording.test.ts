@@ -164,6 +164,16 @@ describe('recording', () => {
     expect(await countersOf(desk.ledger, runId)).toEqual(await recount(desk.ledger, runId));
   });
 
+  test('of a run that a lost host may have paid keeps the same reference of another run from being sent', async () => {
+    const rows = freshRows(1);
+    const doubted = await claimRun(desk.ledger, rows);
+    await desk.ledger.runs.note(doubted, { doubted: '1' });
+    const other = await payingRun(desk.ledger, rows);
+    await recordRows(desk.ledger, doubted, rows);
+    expect(await linesIn(desk.ledger, doubted, 'held')).toEqual([2]);
+    await expect(armPayout(desk.ledger, { runId: other, line: 2 })).rejects.toThrow(/reference/);
+  });
+
   test.each(['paying', 'awaiting-approval'] as const)(
     'does not end before each row of the file has a record: a run without some goes not to %s',
     async (to) => {

@@ -18,6 +18,8 @@ export function testMutants(mutants: readonly Mutant[]): void {
       console.log(`${name}: seed ${failed?.seed}, ${failed?.failure?.rule}: ${failed?.failure?.text}`);
       expect((await replay(failed?.seed ?? 0, options)).failure).toEqual(failed?.failure);
       expect(failed).toBeDefined();
+      const { mutation: _mutation, ...unmutated } = options;
+      expect((await replay(failed?.seed ?? 0, unmutated)).failure).toBeUndefined();
     },
     300_000,
   );

@@ -239,15 +239,15 @@ function noteGivenUp(
 }
 
 function openRecovery({ setting, ask, change }: Line): Partial<Recovery> {
-  const { mutation } = setting;
+  const doubtsCancelled = setting.mutation.doubtsNoCancelledRuns !== true;
   return {
     writeOff: (dir, actor) =>
       change('write off', (store) => {
-        const answer = writeOff(store, { dir, actor, doubtsCancelled: mutation.doubtsNoCancelledRuns !== true });
+        const answer = writeOff(store, { dir, actor, doubtsCancelled });
         setting.world.say(() => `  write off ${dir} by ${actor}: ${JSON.stringify(answer)}`);
         return answer;
       }),
-    forgetDirs: () => ask('forget directories', forgetDirs),
+    forgetDirs: () => ask('forget directories', (store) => forgetDirs(store, doubtsCancelled)),
     restoreRun: (run) => ask('restore a run', (store, now) => restoreRun(store, run, now)),
     // Files are handed in once, and as they are.
     knownAs: async (id) => ({ id, isSameFile: true }),

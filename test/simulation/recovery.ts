@@ -42,20 +42,20 @@ export function writeOff(
 }
 
 /** Of rows that are not here yet nobody knows whether they were sent. */
-function doubtUnrecorded(run: RunEntry, doubtsCancelled = true): void {
+function doubtUnrecorded(run: RunEntry, doubtsCancelled: boolean): void {
   const isPartial = doubtsCancelled && run.state === 'cancelled' && !hasAllRows(run);
   if (run.state === 'recording' || isPartial) run.fields['doubted'] = '1';
 }
 
 /** Takes what was agreed on out of the season, and opens it when nobody else is missing; gives those that are. */
-export function forgetDirs(store: Store): string[] {
+export function forgetDirs(store: Store, doubtsCancelled = true): string[] {
   const { server, dirs, runs } = store;
   for (const [dir, of] of dirs) {
     if (of === server || proposalOf(store, dir).agreed === '') continue;
     forgetDir(store, dir, 'lost');
     for (const run of runs.values()) {
       run.fields['atLoss'] = '1';
-      doubtUnrecorded(run);
+      doubtUnrecorded(run, doubtsCancelled);
     }
   }
   const missing = [...dirs].filter(([, of]) => isMissing(store, of)).map(([dir]) => dir);

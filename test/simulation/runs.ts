@@ -140,8 +140,8 @@ export function moveRun(store: Store, runId: string, { move, now }: { move: RunM
     reason = 'everything was halted when it was to begin';
   }
   const isStoppedAhead = to === 'paying' && state === 'recording' && store.stopsAhead.has(runId);
-  if (store.stopsAhead.get(runId) === 'run.paused') store.stopsAhead.delete(runId);
   if (isStoppedAhead) {
+    if (store.stopsAhead.get(runId) === 'run.paused') store.stopsAhead.delete(runId);
     to = 'paused';
     reason = 'people stopped it, and Redis forgot that';
   }

@@ -186,7 +186,6 @@ function judgeRow(row: RowRecord, judging: Judging & { readonly isDoubted: boole
   const earlier = holderAgainst(mine === undefined ? known.holders : [mine], rules);
   const { twin, operations } = judgeTwin(row, judging);
   const checks: Operation[] = [['refis', hash, mine?.id ?? known.claimants], ...operations];
-  const claims: Operation[] = earlier === undefined ? [['ref', hash]] : [];
   const held = (code: string, reason: string, more: Record<string, string> = {}): RowVerdict => ({
     ...verdict,
     state: 'held',
@@ -195,7 +194,7 @@ function judgeRow(row: RowRecord, judging: Judging & { readonly isDoubted: boole
   const verdict: RowVerdict = {
     state: 'ready',
     fields: {},
-    operations: [...checks, ...claims],
+    operations: [...checks, ...claimOn(hash, { earlier, isDoubted })],
     claimsReference: earlier === undefined,
     claimsTwin: twin === undefined,
   };
@@ -212,6 +211,15 @@ function judgeRow(row: RowRecord, judging: Judging & { readonly isDoubted: boole
     return held('E_DUP_LIKELY', `payout ${twin} has the same beneficiary, amount and currency`);
   }
   return verdict;
+}
+
+/** A reference that an earlier payout has is shared where a lost host may have paid by it: then nobody else is sent by it either. */
+function claimOn(
+  hash: string,
+  { earlier, isDoubted }: { readonly earlier: string | undefined; readonly isDoubted: boolean },
+): Operation[] {
+  if (earlier === undefined) return [['ref', hash]];
+  return isDoubted ? [['refback', hash]] : [];
 }
 
 function recorded(
