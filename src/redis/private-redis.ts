@@ -14,6 +14,7 @@ const POLL_MS_MIN = 10;
 const POLL_MS_MAX = 250;
 const COMMAND_MS_MAX = 5_000;
 const REVIVE_MS = 1_000;
+const SILENT_SECONDS = 3;
 /** A server that ends sooner is still in the same trouble, and of that everything has been told. */
 const STEADY_MS = 60_000;
 
@@ -109,8 +110,26 @@ function tellOnce(line: string, { told, opening }: { told: Set<string>; opening:
   opening.options.report(line);
 }
 
-/** Ends early once this use has ended, but not over a server that we started and that nobody else may know of. */
+/** A server that hangs is told of before we give it up. One that is started or fetched says so by itself. */
 async function takeSeat(opening: Opening): Promise<Seat> {
+  const { place, options } = opening;
+  if (!existsSync(place.socket)) return await waitForSeat(opening);
+  const answered = new AbortController();
+  void options.clock.sleep(SILENT_SECONDS * 1000, answered.signal).then(() => {
+    if (answered.signal.aborted) return;
+    options.report(
+      `The private Redis of ${place.dataDir} has not answered for ${SILENT_SECONDS} s; payrun still waits.`,
+    );
+  });
+  try {
+    return await waitForSeat(opening);
+  } finally {
+    answered.abort();
+  }
+}
+
+/** Ends early once this use has ended, but not over a server that we started and that nobody else may know of. */
+async function waitForSeat(opening: Opening): Promise<Seat> {
   const { place, options, stopped } = opening;
   const { clock } = options;
   const began = clock.monotonic();

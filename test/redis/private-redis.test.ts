@@ -398,6 +398,21 @@ describe('the private Redis', () => {
     expect(serversOf(dir)).toHaveLength(1);
   });
 
+  test('that hangs is told of seconds before it is given up', async () => {
+    await open();
+    const [pid = 0] = serversOf(dir);
+    process.kill(pid, 'SIGSTOP');
+    const opening = open();
+    try {
+      await expect
+        .poll(() => lines, { timeout: 10_000 })
+        .toEqual([`The private Redis of ${dir} has not answered for 3 s; payrun still waits.`]);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await opening;
+  });
+
   test('is no second server, without flock, beside one that does not answer and whose process cannot be seen', async () => {
     const bin = join(dir, 'bin');
     mkdirSync(bin);
