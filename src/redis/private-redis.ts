@@ -112,20 +112,20 @@ function tellOnce(line: string, { told, opening }: { told: Set<string>; opening:
 
 /** A server that hangs is told of before we give it up. One that is started or fetched says so by itself. */
 async function takeSeat(opening: Opening): Promise<Seat> {
-  const { place, options } = opening;
-  if (!existsSync(place.socket)) return await waitForSeat(opening);
+  if (!existsSync(opening.place.socket)) return await waitForSeat(opening);
   const answered = new AbortController();
-  void options.clock.sleep(SILENT_SECONDS * 1000, answered.signal).then(() => {
-    if (answered.signal.aborted) return;
-    options.report(
-      `The private Redis of ${place.dataDir} has not answered for ${SILENT_SECONDS} s; payrun still waits.`,
-    );
-  });
+  void tellSilence(opening, answered.signal);
   try {
     return await waitForSeat(opening);
   } finally {
     answered.abort();
   }
+}
+
+async function tellSilence({ place, options }: Opening, answered: AbortSignal): Promise<void> {
+  await options.clock.sleep(SILENT_SECONDS * 1000, answered);
+  if (answered.aborted) return;
+  options.report(`The private Redis of ${place.dataDir} has not answered for ${SILENT_SECONDS} s; payrun still waits.`);
 }
 
 /** Ends early once this use has ended, but not over a server that we started and that nobody else may know of. */
