@@ -8,7 +8,7 @@ COPY package.json package-lock.json ./
 # TypeScript comes along only because a library may be given it. Neither it nor a map of sources is ever loaded.
 RUN npm ci --omit=dev --ignore-scripts --cache /tmp/npm \
   && rm -r /tmp/npm node_modules/typescript node_modules/@typescript \
-  && find node_modules -name '*.map' -delete
+  && find node_modules -name '*.map' -exec rm {} +
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
