@@ -2,7 +2,7 @@ import { hashReference } from '../intake/row/reference-hash.ts';
 import type { AnswerLine } from '../ledger/intents/intent-line.ts';
 import type { MoveAnswer } from '../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../ledger/payouts/values.ts';
-import { PAYMENT_STATES, type Payout, payoutId } from '../payout.ts';
+import { PAYMENT_STATES, type Payout, payoutId, placeOfId } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import { moveWatched } from './breaker.ts';
@@ -22,8 +22,10 @@ interface FoundPayment {
   readonly exchange: string;
   /** False for a payment that people named and that nothing ties to our request: it says nothing of the service. */
   readonly isOurs?: boolean;
-  /** For the audit log, where people named it. */
+  /** For the audit log, where people asked for it. */
   readonly act?: string;
+  /** Two people settled the payout by it. They were shown what else was paid under its reference. */
+  readonly isAgreed?: boolean;
   /** As in `PayoutMove`. */
   readonly leavesQuote?: boolean;
 }
@@ -41,30 +43,18 @@ export async function acceptPayment(
 
 /**
  * Writes to the ledger that a payout's payment exists: a fact beats a doubt, whoever armed it (architecture.md, rule 7). A payment
- * of a quote that the payout has left behind is a breach (assertion A3). The intent log has it already.
+ * of a quote that the payout has left behind is a breach (assertion A3), and so is one beside that of another payout with the same
+ * reference. The intent log has it already.
  */
 export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPayment): Promise<'written' | 'changed'> {
-  const { quoteId, payment, exchange, isOurs = true, act, leavesQuote = false } = found;
+  const { quoteId, payment, exchange, isOurs = true } = found;
   if (isOurs) await disproveOtherId(deps, payout, { quoteId, paymentId: payment.paymentId });
+  let twin: string | undefined;
   for (let tries = 1; ; tries++) {
-    const answer = await moveWatched(deps, {
-      ...placeOf(payout),
-      to: 'accepted',
-      quoteId,
-      // A fact needs no version (architecture.md, rule 7); people's word alone does, for any move in between voids it (rule 9).
-      ...(isOurs ? {} : { version: payout.version }),
-      ...(act === undefined ? {} : { act }),
-      leavesQuote,
-      isFact: isFact(found),
-      referenceHash: hashReference(payout.row.reference),
-      dueMs: FIRST_TRACK_MS,
-      actor: deps.owner,
-      reason: payment.paymentState ?? '',
-      exchange,
-      values: { ...paymentValues(payment, { ...payout, quoteId }), ...NO_REASON, notFoundAt: null },
-    });
+    const { answer, ...accepted } = await accept(deps, payout, found);
     if (answer.result === 'changed') return 'changed';
-    const evidence = breachOf(answer, { quoteId, paymentId: payment.paymentId });
+    twin ??= accepted.twin;
+    const evidence = breachOf(answer, { quoteId, paymentId: payment.paymentId }) ?? twin;
     if (evidence === undefined) return 'written';
     // What was judged may have changed meanwhile: logs that are compared give a payout its quote back.
     const judged = tries < ACCEPT_TRIES_MAX ? { version: answer.version } : {};
@@ -72,9 +62,46 @@ export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPa
   }
 }
 
-/** People named it otherwise. */
-function isFact({ isOurs = true, act }: FoundPayment): boolean {
-  return isOurs && act === undefined;
+/** `twin`: what is said of the payment where another payout with the same reference has one too. */
+async function accept(
+  deps: PayDeps,
+  payout: Payout,
+  found: FoundPayment,
+): Promise<{ answer: MoveAnswer; twin?: string | undefined }> {
+  const { quoteId, payment, exchange, isOurs = true, act, leavesQuote = false } = found;
+  const move = {
+    ...placeOf(payout),
+    to: 'accepted',
+    quoteId,
+    // A fact needs no version (architecture.md, rule 7); people's word alone does, for any move in between voids it (rule 9).
+    ...(isOurs ? {} : { version: payout.version }),
+    ...(act === undefined ? {} : { act }),
+    leavesQuote,
+    isFact: isFact(found),
+    referenceHash: hashReference(payout.row.reference),
+    dueMs: FIRST_TRACK_MS,
+    actor: deps.owner,
+    reason: payment.paymentState ?? '',
+    exchange,
+    values: { ...paymentValues(payment, { ...payout, quoteId }), ...NO_REASON, notFoundAt: null },
+  } as const;
+  const answer = await moveWatched(deps, { ...move, isAlone: isFact(found) });
+  if (answer.result !== 'shared') return { answer };
+  return { answer: await moveWatched(deps, move), twin: await paidTwin(deps, payout) };
+}
+
+function isFact({ isOurs = true, isAgreed = false }: FoundPayment): boolean {
+  return isOurs && !isAgreed;
+}
+
+/** What is said of a payment beside that of the payout's retry, or of the one that it retries. */
+async function paidTwin({ references, payouts }: PayDeps, payout: Payout): Promise<string | undefined> {
+  for (const other of await references.sharing(hashReference(payout.row.reference), payoutId(payout))) {
+    const { payout: twin } = await payouts.read(placeOfId(other));
+    if (twin?.state === 'accepted' || twin?.state === 'completed')
+      return `it has a payment, and so has payout ${other} with the same reference`;
+  }
+  return undefined;
 }
 
 function breachOf(answer: MoveAnswer, about: { quoteId: string; paymentId: string }): string | undefined {

@@ -85,15 +85,6 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
-    guard: 'a payment that is found after its retry was paid is a breach',
-    edits: replaced(
-      'src/pay/look-up/look-up.ts',
-      'const twin = await paidTwin(deps, payout);',
-      'const twin = payout.row.line < 0 ? await paidTwin(deps, payout) : undefined;',
-    ),
-    caughtBy: named(BESIDE, 'a payment that is found after its retry was paid is a breach'),
-  },
-  {
     guard: 'a quote beside a payment is asked for until it can be paid no more',
     edits: replaced('src/runs/after/finish.ts', "reading.kind === 'not-found' && mayBePaid(", 'now < 0 && mayBePaid('),
     caughtBy: named(BESIDE, 'another quote of a payout that is paid is asked for until that can be paid no more'),
@@ -219,6 +210,14 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
     caughtBy: named(
       'test/ledger/recording.test.ts',
       'recording of a run that a lost host may have paid keeps the same reference of another run from being sent',
+    ),
+  },
+  {
+    guard: 'a payment beside that of a retry is a breach, whoever finds it',
+    edits: replaced('src/pay/facts.ts', 'isAlone: isFact(found)', 'isAlone: false'),
+    caughtBy: named(
+      'test/runs/paid-beside-its-retry.test.ts',
+      'a payment of a retry whose answer comes in after the first one was found is a breach',
     ),
   },
 ];

@@ -84,8 +84,8 @@ export const STOP_AND_KNOWN_PAYMENT_MUTATIONS: readonly Mutation[] = [
     guard: 'a payout that is found after all takes its reference back',
     edits: replaced(
       'src/ledger/payouts/decide-move.ts',
-      'if (isFoundAfterAll && move.referenceHash !== undefined)',
-      'if (isFoundAfterAll && move.referenceHash === undefined)',
+      "if (isFoundAfterAll(record, to) && move.referenceHash !== undefined) all.push(['refback'",
+      "if (move.referenceHash === undefined) all.push(['refback'",
     ),
     caughtBy: named(
       'test/runs/found-after-all.test.ts',

@@ -151,6 +151,11 @@ const OPS: Readonly<Record<string, (at: At, first: string, second: string) => Sa
     const other = claimantsOf(store, hash).find((holder) => holder !== id);
     return unless(other === undefined, 'reference', other);
   },
+  alone({ store, id }, hash, isBack) {
+    const found = claimantsOf(store, hash);
+    const isShared = found.some((holder) => holder !== id) && (isBack === '1' || found.includes(id));
+    return unless(!isShared, 'shared');
+  },
   unblocked: ({ store }, beneficiary) => unless(!store.blocked.has(beneficiary), 'blocked'),
   payment({ store, id }, paymentId) {
     const owner = store.quotes.get(paymentId) ?? UNSENT;

@@ -109,6 +109,8 @@ export interface PayoutMove extends PayoutPlace {
   readonly dueMs?: number | 'as-it-is';
   /** What people saw to have the reference of a payout that they allow; `id` is '' where nobody else had it. */
   readonly sawHolder?: { readonly id: string; readonly state: string };
+  /** It is refused as `shared` where others have its reference too, and people gave it to none of them. */
+  readonly isAlone?: boolean;
   /** Its reference, as a hash: the payout takes it back where it came to nothing before, and is found after all. */
   readonly referenceHash?: string;
   /** The service does not show its payment any more, though it shows another one. */
@@ -139,6 +141,7 @@ export const MOVE_RESULTS = [
   'changed',
   'other-quote',
   'payment-taken',
+  'shared',
   'forbidden',
   'missing',
   /** In a closed season a payout does not come to an end that frees its reference. */

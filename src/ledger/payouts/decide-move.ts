@@ -224,13 +224,18 @@ function checks(record: StoredPayout, move: PayoutMove, to: PayoutState): Operat
   // Nor is a quote dead before the logs say who was told yes.
   const isDead = to === 'ready' && move.dropQuote === 'proven-dead';
   if (to === 'cancelled' || to === 'rejected' || isDead) all.push(['open']);
+  if (move.isAlone === true && move.referenceHash !== undefined)
+    all.push(['alone', move.referenceHash, isFoundAfterAll(record, to) ? 1 : 0]);
   return all;
+}
+
+function isFoundAfterAll({ state }: StoredPayout, to: PayoutState): boolean {
+  return isOneOf(FREE_STATES, state) && !isOneOf(FREE_STATES, to);
 }
 
 function effects(record: StoredPayout, move: PayoutMove, to: PayoutState): Operation[] {
   const all: Operation[] = [...quoteEffects(record, move), ...(isLetGo(record, to) ? letGo(record, move) : [])];
-  const isFoundAfterAll = isOneOf(FREE_STATES, record.state) && !isOneOf(FREE_STATES, to);
-  if (isFoundAfterAll && move.referenceHash !== undefined) all.push(['refback', move.referenceHash]);
+  if (isFoundAfterAll(record, to) && move.referenceHash !== undefined) all.push(['refback', move.referenceHash]);
   const beneficiary = record.values.get('ben');
   if (to === 'accepted' && beneficiary !== undefined) all.push(['paid', beneficiaryHash(beneficiary)]);
   if (to === 'ready') all.push(['slice', Math.ceil(typeof move.dueMs === 'number' ? move.dueMs : 0)]);

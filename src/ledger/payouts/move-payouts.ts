@@ -134,9 +134,12 @@ async function holderFor(
   return { claimants, isOneOfSeveral, id, block: blockOf(line), line, record: other };
 }
 
-function refusedMove(word: unknown): 'changed' | 'forbidden' | 'season' | 'payment-taken' {
-  if (word === 'changed' || word === 'forbidden' || word === 'season' || word === 'payment-taken') return word;
-  throw new LedgerFault('the commit gave an unknown answer');
+const REFUSALS = ['changed', 'forbidden', 'season', 'payment-taken', 'shared'] as const;
+
+function refusedMove(word: unknown): (typeof REFUSALS)[number] {
+  const refusal = REFUSALS.find((one) => one === word);
+  if (refusal === undefined) throw new LedgerFault('the commit gave an unknown answer');
+  return refusal;
 }
 
 function moveAnswer(result: MoveAnswer['result'], record: StoredPayout | undefined): MoveAnswer {

@@ -110,6 +110,13 @@ local OPS = {
     end
     return false
   end },
+  -- The reference is no other payout's too; isBack is '1' for one that takes it back. Nobody shares it whom people gave it in the
+  -- place of this one.
+  alone = { 2, function(item, hash, isBack)
+    local found = redis.call('HGET', referencesKey(hash), hash) or item.id
+    if found == item.id then return false end
+    return (isBack == '1' or string.find(' ' .. found .. ' ', ' ' .. item.id .. ' ', 1, true)) and { 'shared' }
+  end },
   -- A reference stands for what the caller saw it to stand for.
   refis = { 2, function(_, hash, seen) return (redis.call('HGET', referencesKey(hash), hash) or '') ~= seen and { 'again' } end },
   likelyis = { 3, function(_, period, hash, seen)

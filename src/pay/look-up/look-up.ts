@@ -1,8 +1,7 @@
-import { hashReference } from '../../intake/row/reference-hash.ts';
 import type { MoveResult, PayoutReading } from '../../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../../ledger/payouts/values.ts';
 import type { PayoutPlace } from '../../payout.ts';
-import { type Payout, payoutId, placeOfId } from '../../payout.ts';
+import { type Payout, payoutId } from '../../payout.ts';
 import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS, nextLookUpMs } from '../due.ts';
 import { acceptPayment, exchangeOf, holdBreach, logFields, markUnknown, noteAnswer, placeOf } from '../facts.ts';
@@ -105,25 +104,7 @@ async function readShown(
     else await holdBreach(deps, payout, { evidence: `the payment shows ${found.evidence}`, shown, exchange });
     // It is not over because one of its payments is there: people settle it.
   } else if (isHeld && payout.reasonCode === 'E_BREACH') await note(deps, payout, { dueMs: LOOK_DAILY_MS });
-  else {
-    const twin = await paidTwin(deps, payout);
-    if (twin === undefined) await acceptPayment(deps, payout, { quoteId, payment: found.payment, exchange });
-    else
-      await holdBreach(deps, payout, {
-        evidence: `it has a payment, and so has ${twin} with the same reference`,
-        shown,
-        exchange,
-      });
-  }
-}
-
-/** The payout that was paid under the reference of this one: its retry, or the one that it retries. */
-async function paidTwin({ references, payouts }: PayDeps, payout: Payout): Promise<string | undefined> {
-  for (const other of await references.sharing(hashReference(payout.row.reference), payoutId(payout))) {
-    const { payout: twin } = await payouts.read(placeOfId(other));
-    if (twin?.state === 'accepted' || twin?.state === 'completed') return `payout ${other}`;
-  }
-  return undefined;
+  else await acceptPayment(deps, payout, { quoteId, payment: found.payment, exchange });
 }
 
 function whyNothing(found: Extract<LookUpReading, { kind: 'nothing' | 'other-reference' }>): string {

@@ -198,6 +198,7 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { a
     // One of a quote that was armed too is known, and says nothing new of the service.
     isOurs: !found.isOfFormerQuote && isOfReference(found.payment, payout),
     leavesQuote,
+    isAgreed: true,
     act: await deps.ledger.audit.waiting(act),
   });
   if (accepted === 'changed') throw refuse(payout, 'it has just changed');
