@@ -1,6 +1,7 @@
 import type { Run } from '../src/payout.ts';
 import { lookUpDeadQuotes } from '../src/runs/after/finish.ts';
 import { writeReport } from '../src/runs/after/report.ts';
+import { hasEnded } from '../src/runs/decide/control.ts';
 import type { JobPayload } from './catalog.ts';
 import type { JobDeps } from './deps.ts';
 import type { NewJob } from './open.ts';
@@ -13,7 +14,7 @@ const ASK_AGAIN_MS = 600_000;
 /** Writes the report of a run that is over, unless nothing changed since the last one. */
 export async function report({ app, pay }: JobDeps, { runId }: JobPayload<'report'>): Promise<void> {
   const run = await app.ledger.runs.read(runId);
-  if (run === undefined || run.finishedAt === null || (isUpToDate(run) && hasAsked(run))) return;
+  if (run === undefined || !hasEnded(run) || (isUpToDate(run) && hasAsked(run))) return;
   await lookUpDeadQuotes({ ...pay, ledger: app.ledger }, run);
   const looked = await app.ledger.runs.read(runId);
   if (looked !== undefined && !hasAsked(looked)) await app.jobs.add('report', [askAgain(looked, app.clock.now())]);
@@ -26,11 +27,12 @@ export async function report({ app, pay }: JobDeps, { runId }: JobPayload<'repor
 }
 
 /** Whether each quote that payouts of the run left behind was asked for when it could be paid no more. */
-function hasAsked({ deadQuotesFound }: Run): boolean {
+export function hasAsked({ deadQuotesFound }: Run): boolean {
   return deadQuotesFound !== null;
 }
 
-function askAgain({ id }: Run, nowMs: number): NewJob<'report'> {
+/** The next look-up of those that could not be asked for, or may still be paid, at the time `nowMs`, in milliseconds since 1970. */
+export function askAgain({ id }: Run, nowMs: number): NewJob<'report'> {
   const turn = Math.floor(nowMs / ASK_AGAIN_MS);
   return { id: `report-${id}-asks-${turn}`, payload: { runId: id }, delayMs: ASK_AGAIN_MS };
 }

@@ -11,6 +11,7 @@ import { lookUpPayout } from '../src/pay/look-up/look-up.ts';
 import { trackPayout } from '../src/pay/track/track.ts';
 import { Refusal } from '../src/refusal.ts';
 import { purgeRuns } from '../src/runs/after/purge.ts';
+import { hasEnded } from '../src/runs/decide/control.ts';
 import { startWaitingRuns } from '../src/runs/hand-in/start.ts';
 import { openSealGuard } from '../src/runs/safety/seal-guard.ts';
 import type { InboxAct } from '../src/schedules/schedule.ts';
@@ -199,7 +200,7 @@ async function watch(deps: JobDeps, { runId }: JobPayload<'watch'>): Promise<voi
 
 async function reportAgain({ app }: JobDeps, runId: string): Promise<void> {
   const run = await app.ledger.runs.read(runId);
-  if (run !== undefined && run.finishedAt !== null) await app.jobs.add('report', [reportJob(run, app.clock.now())]);
+  if (run !== undefined && hasEnded(run)) await app.jobs.add('report', [reportJob(run, app.clock.now())]);
 }
 
 async function trackLines(deps: JobDeps, runId: string, lines: readonly number[]): Promise<void> {

@@ -2,7 +2,7 @@ import { hashReference } from '../intake/row/reference-hash.ts';
 import type { AnswerLine } from '../ledger/intents/intent-line.ts';
 import type { MoveAnswer } from '../ledger/payouts/acts.ts';
 import type { PayoutValues } from '../ledger/payouts/values.ts';
-import { PAYMENT_STATES, type Payout, payoutId, placeOfId } from '../payout.ts';
+import { FREE_STATES, PAYMENT_STATES, type Payout, payoutId, placeOfId } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
 import type { PaymentReply } from '../service/replies.ts';
 import { moveWatched } from './breaker.ts';
@@ -137,7 +137,7 @@ export async function holdBreach(
   if (quoteId !== undefined && paymentId !== undefined) await disproveOtherId(deps, payout, { quoteId, paymentId });
   const breach = {
     ...placeOf(payout),
-    ...(quoteId === undefined ? {} : { spentQuoteId: quoteId }),
+    ...(quoteId === undefined ? {} : { spentQuoteId: quoteId, foundQuoteId: quoteId }),
     referenceHash: hashReference(payout.row.reference),
     dueMs: LOOK_DAILY_MS,
     actor: deps.owner,
@@ -228,7 +228,9 @@ export function logFields(payout: Payout): { payout: string } {
 /** Writes to the intent log, before Redis, which may go back in time, that the service said yes to a quote. */
 export async function noteAnswer(deps: PayDeps, payout: Payout, line: AnswerLine): Promise<void> {
   const referenceHash = hashReference(payout.row.reference);
-  await deps.intents.noteAnswer({ ...line, referenceHash }).catch((error: unknown) => {
+  const isNothing = FREE_STATES.some((state) => state === payout.state);
+  const overturns = isNothing && payout.settledAt !== null ? { overturns: payout.settledAt } : {};
+  await deps.intents.noteAnswer({ ...line, referenceHash, ...overturns }).catch((error: unknown) => {
     deps.log.warn('the intent log lacks an answer of the service', { ...logFields(payout), error });
   });
 }

@@ -95,7 +95,8 @@ async function compareOne(
   const outcome = outcomeOf(payout.state);
   const hasPayment = PAYMENT_STATES.includes(payout.state);
   if (shown === 'not-found') return hasPayment ? [differs('payment', outcome, null)] : [];
-  if (!hasPayment) return isPayment(shown) ? [differs('payment', outcome, shown.paymentState)] : [];
+  const isMade = isPayment(shown) && !hasFailed(shown);
+  if (!hasPayment) return isMade ? [differs('payment', outcome, shown.paymentState)] : [];
   return factsOf(payout, shown).flatMap(([what, ledger, service]) =>
     service === null || service === ledger ? [] : [differs(what, ledger, service)],
   );

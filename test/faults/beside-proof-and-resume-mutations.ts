@@ -70,7 +70,7 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'what was found to be paid is told once, and the others are asked for all the same',
-    edits: replaced('src/runs/after/finish.ts', '.filter(({ quoteId }) => !found.has(quoteId))', ''),
+    edits: replaced('src/runs/after/finish.ts', '.filter(({ quoteId }) => !told.has(quoteId))', ''),
     caughtBy: named(
       BESIDE,
       'a quote that may be paid is asked for until it cannot be, also once another row of its run was a breach',
@@ -154,7 +154,7 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a further reason for a pause counts as one that nobody saw',
-    edits: replaced('src/ledger/scripts/runs.ts', "if known == '' or isKnown", "if known ~= '#' or isKnown"),
+    edits: replaced('src/ledger/scripts/runs.ts', "if known == '' then", "if known ~= '#' then"),
     caughtBy: named(
       'test/runs/control.test.ts',
       'a pause of a run that is paused at the end of a stage counts: whoever saw the stage alone does not release the next',

@@ -39,6 +39,15 @@ function fromDebtor(debtorCurrency: string): string {
 const codesOf = ({ problems }: CheckedFile): [string, number | null, string | null][] =>
   problems.map(({ code, line, column }) => [code, line, column]);
 
+function clearing(system: string, member: string): string {
+  return `<ClrSysMmbId><ClrSysId><Cd>${system}</Cd></ClrSysId><MmbId>${member}</MmbId></ClrSysMmbId>`;
+}
+
+function atBank(bank: string, number: string): string {
+  const account = `<Othr><Id>${number}</Id></Othr>`;
+  return transferXml({ account }).replace('<BICFI>DEUTDEFF</BICFI>', bank);
+}
+
 describe('a payment message', () => {
   const text = messageXml({
     count: '3',
@@ -106,6 +115,24 @@ describe('a payment message', () => {
       'a number of a country’s own kind',
       { creditorBy: 'creditorAccount', beneficiaries: { 'DEUTDEFF/PGNR/1': UUID, 'DEUTDEFF/BGNR/1': UUID_2 } },
       transferXml({ account: '<Othr><Id>1</Id><SchmeNm><Prtry>BGNR</Prtry></SchmeNm></Othr>' }),
+      UUID_2,
+    ],
+    [
+      'a number at a bank of one of two clearing systems',
+      { creditorBy: 'creditorAccount', beneficiaries: { 'GBDSC:12/1': UUID, 'AUBSB:12/1': UUID_2 } },
+      atBank(clearing('AUBSB', '12'), '1'),
+      UUID_2,
+    ],
+    [
+      'a number at one of two branches of a bank',
+      { creditorBy: 'creditorAccount', beneficiaries: { 'ROYCCAT2+CACPA:1/1': UUID, 'ROYCCAT2+CACPA:2/1': UUID_2 } },
+      atBank(`<BICFI>ROYCCAT2</BICFI>${clearing('CACPA', '2')}`, '1'),
+      UUID_2,
+    ],
+    [
+      'a number with a slash, beside the same digits at another bank',
+      { creditorBy: 'creditorAccount', beneficiaries: { 'GBDSC:12/3/1': UUID, 'GBDSC:12/3%2F1': UUID_2 } },
+      atBank(clearing('GBDSC', '12'), '3/1'),
       UUID_2,
     ],
     [

@@ -56,13 +56,13 @@ describe('pausing', () => {
     expect(await ledger.runs.events(runId)).toContainEqual(expect.objectContaining({ event: 'paused', ...BY_ANN }));
   });
 
-  test('twice is once, and another reason stands beside the first', async () => {
+  test('a run that is paused keeps each reason once, and counts each time', async () => {
     const runId = await recordRun(ledger, { lines: [2] });
     await pauseRun(deps, runId, BY_ANN);
-    expect(await pauseRun(deps, runId, BY_ANN)).toMatchObject({ pauseReason: 'bank holiday', pauses: 1 });
+    expect(await pauseRun(deps, runId, BY_ANN)).toMatchObject({ pauseReason: 'bank holiday', pauses: 2 });
     const other = { actor: 'bob', reason: 'other' };
     for (let times = 0; times < 2; times++) {
-      expect(await pauseRun(deps, runId, other)).toMatchObject({ pauseReason: 'bank holiday; other', pauses: 2 });
+      expect(await pauseRun(deps, runId, other)).toMatchObject({ pauseReason: 'bank holiday; other', pauses: 3 + times });
     }
   });
 });
@@ -256,6 +256,15 @@ test('a resume from a page that shows another pause is refused, also one for the
   const seen = await readRun(deps, run);
   expect(seen.state).toBe('paused');
   expect((await resumeRun(deps, run, { ...BY_ANN, pauses: seen.pauses })).state).toBe('paying');
+});
+
+test('a resume from a page that does not show that somebody else paused the run too is refused, also for the same reason', async () => {
+  const run = await recordRun(ledger, { lines: [2] });
+  const { pauses } = await pauseRun(deps, run, BY_ANN);
+  const told = await pauseRun(deps, run, { ...BY_ANN, actor: 'bob' });
+  expect(told).toMatchObject({ pauseReason: 'bank holiday', pauses: pauses + 1 });
+  await refusalOf(resumeRun(deps, run, { ...BY_ANN, pauses }));
+  expect((await readRun(deps, run)).state).toBe('paused');
 });
 
 test('a resume of a run that is being paid undoes no pause that comes meanwhile', async () => {

@@ -129,7 +129,8 @@ test('a payment that the service forgot, and that two people settled as not paid
   } as const;
   await movePayout(hosts.desk.ledger, paid, { to: 'held', dueMs: 86_400_000, values: gone });
   const notPaid = { reasonCode: 'E_NOT_PAID', reason: 'no money moved', rejectionConfirmed: true } as const;
-  await movePayout(hosts.desk.ledger, paid, { to: 'rejected', dueMs: 86_400_000, values: notPaid });
+  const known = { foundQuoteId: paid.quoteId ?? '' };
+  await movePayout(hosts.desk.ledger, paid, { to: 'rejected', dueMs: 86_400_000, values: notPaid, ...known });
 
   await hosts.restart(['dir-a', 'dir-b', 'dir-c']);
   expect((await hosts.desk.ledger.state.season()).open).toBe(true);

@@ -12,6 +12,7 @@ import {
   type StoredPayout,
   type StoredStep,
 } from '../../src/ledger/payouts/stored.ts';
+import { QUOTES_FOUND } from '../../src/ledger/runs/runs.ts';
 import { outcomeOf, type PayoutPlace, payoutId } from '../../src/payout.ts';
 import { noteClock } from './redis-clock.ts';
 import { claimantsOf, formerOf, holderBeside } from './references.ts';
@@ -186,12 +187,17 @@ const OPS: Readonly<Record<string, (at: At, first: string, second: string) => Sa
   },
   dead({ run, line }, quoteId) {
     run?.former.push({ line, quoteId, isProvenDead: true });
+    delete run?.fields['deadQuotesFound'];
     return undefined;
   },
   beside({ run, line }, quoteId) {
     const isNoted = run?.former.some((one) => one.line === line && one.quoteId === quoteId && !one.isProvenDead);
     if (isNoted === false) run?.former.push({ line, quoteId, isProvenDead: false });
     delete run?.fields['deadQuotesFound'];
+    return undefined;
+  },
+  found({ run }, quoteId) {
+    if (run !== undefined) noteFound(run, quoteId);
     return undefined;
   },
   counter: ({ store }) => ++store.armings,
@@ -250,6 +256,12 @@ const OPS: Readonly<Record<string, (at: At, first: string, second: string) => Sa
   likelyis: () => undefined,
   blocklist: () => undefined,
 };
+
+/** A quote whose payment should not be, of which people were told by a breach. */
+export function noteFound({ fields }: RunEntry, quoteId: string): void {
+  const found = fields[QUOTES_FOUND]?.split(' ') ?? [];
+  if (!found.includes(quoteId)) fields[QUOTES_FOUND] = [...found, quoteId].join(' ');
+}
 
 function operate(at: At, [name, first = '', second = '']: Operation): Said {
   const op = OPS[name];

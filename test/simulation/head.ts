@@ -1,7 +1,9 @@
 import { STATE_LETTERS } from '../../src/ledger/payouts/stored.ts';
+import { QUOTES_FOUND } from '../../src/ledger/runs/runs.ts';
 import { CLAIMANTS_MAX } from '../../src/ledger/scripts/compare.ts';
 import type { ReleaseResult, Season } from '../../src/ledger/season/ledger-state.ts';
-import { enter, noteCounter, setDue } from './commit.ts';
+import type { PayoutPlace } from '../../src/payout.ts';
+import { enter, noteCounter, noteFound, setDue } from './commit.ts';
 import { claimantsOf, isFree } from './references.ts';
 import { runOfContent } from './runs.ts';
 import { blankEntry, blankRun, type Entry, entryId, PAID, type RunEntry, type Store } from './store.ts';
@@ -50,6 +52,8 @@ export interface ComparedLine {
 export interface ComparedAnswer {
   readonly y: string;
   readonly p: string;
+  readonly h?: string | undefined;
+  readonly o?: number | undefined;
 }
 
 export interface Comparison {
@@ -183,19 +187,19 @@ function restoreLine(
     const hadBreach = there.state === 'held' && there.get('rc') === 'E_BREACH';
     const isBreach =
       (isPaid || hadBreach || saidYes || (isApart && !isOwn)) && !(isWrittenOff && line.c > there.number('ct'));
-    const run = store.runs.get(runId);
     if (isBreach) {
-      run?.former.push({ line: line.l, quoteId: line.q, isProvenDead: false });
+      noteQuote(store, there, line.q);
       holdReturned(store, there, { line, now });
       return;
     }
-    run?.former.push({ line: line.l, quoteId: there.quote, isProvenDead: false });
+    noteQuote(store, there, there.quote);
   }
   const entry = there ?? addUnknown(store, runId, line.l);
   const isSameQuote = entry.quote === line.q;
   const quotes = isSameQuote ? {} : { qn: String(entry.number('qn') + 1) };
-  const { q, o: by, t: aa, f: cf } = line;
-  entry.set({ q, x: line.x === '' ? null : line.x, ct: String(line.c), by, aa, cf, at: String(line.k), ...quotes });
+  const { q, o: by, f: cf } = line;
+  const end = entry.get('rc') === 'E_BREACH' ? laterEnd(entry, line) : { x: line.x === '' ? null : line.x, aa: line.t };
+  entry.set({ q, ct: String(line.c), by, cf, at: String(line.k), ...end, ...quotes });
   entry.set({ nf: null, lu: null, ql: null, ...(isSameQuote ? {} : { z2: null }) });
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, id);
   if (wasMissing) store.yes.set(`late ${line.q}`, dataDirId);
@@ -223,8 +227,16 @@ function wasArmedAt({ record }: Entry, armedAt: number): boolean {
 function noteForgotten(store: Store, entry: Entry, quoteId: string): void {
   if (store.quotes.has(quoteId)) return;
   store.quotes.set(quoteId, entryId(entry.runId, entry.line));
-  if (entry.quote !== quoteId)
-    store.runs.get(entry.runId)?.former.push({ line: entry.line, quoteId, isProvenDead: false });
+  if (entry.quote !== quoteId) noteQuote(store, entry, quoteId);
+}
+
+/** A quote that is not the payout's present one: it is looked up at the run's end, also where that is past. */
+function noteQuote({ runs, live }: Store, { runId, line }: PayoutPlace, quoteId: string): void {
+  const run = runs.get(runId);
+  if (run === undefined) return;
+  run.former.push({ line, quoteId, isProvenDead: false });
+  delete run.fields['deadQuotesFound'];
+  live.add(runId);
 }
 
 /** Whether an id is that of a quote which the payout left behind. */
@@ -234,7 +246,8 @@ function isFormerQuote(store: Store, entry: Entry, id: string): boolean {
 }
 
 /** What the service answered, and this Redis may have forgotten. */
-function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, now: number): void {
+function restoreAnswer(store: Store, said: ComparedAnswer, now: number): void {
+  const { y: quote, p: payment, h } = said;
   const owner = store.quotes.get(quote);
   const entry = owner === undefined ? undefined : store.entries.get(owner);
   const isOfOther =
@@ -244,10 +257,12 @@ function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, n
   if (payment !== '' && payment !== quote && !isOfOther) disprove(store, 'payment-id-is-quote-id');
   if (entry === undefined || entry.quote !== quote) {
     keepAnswer(store, quote, payment);
-    if (entry !== undefined) holdLeftBehind(store, entry, { quote, payment, now });
+    if (entry !== undefined) holdLeftBehind(store, entry, { said, now });
     return;
   }
-  const isRejected = entry.state === 'rejected' && entry.get('z2') === undefined;
+  const run = store.runs.get(entry.runId);
+  const isTold = wasFound(run, quote) || (payment === '' && entry.get('z2') !== undefined);
+  const isRejected = entry.state === 'rejected' && (!isTold || overturns(said, entry));
   if (!['armed', 'quoted', 'unknown', 'held'].includes(entry.state) && !isRejected) return;
   keepAnswer(store, quote, payment);
   noteYes(store, entry, { quote, payment });
@@ -255,29 +270,42 @@ function restoreAnswer(store: Store, { y: quote, p: payment }: ComparedAnswer, n
     entry.raiseVersion();
     return;
   }
+  if (h !== undefined && isFree(entry)) claimReference(store, entry, { h });
   entry.set({ rc: 'E_BREACH', rs: `the service said yes to the quote ${quote}, whose payment was rejected` });
+  if (payment !== '' && run !== undefined) noteFound(run, quote);
   enter(store, entry, { to: 'held', now, reason: 'breach', dueAt: now });
   store.restored++;
 }
 
+/** Whether a payment was found after the payout had come to nothing, as it still has in this ledger. */
+function overturns({ o }: ComparedAnswer, entry: Entry): boolean {
+  return o !== undefined && entry.get('st') === String(o);
+}
+
+function wasFound(run: RunEntry | undefined, quote: string): boolean {
+  return run?.fields[QUOTES_FOUND]?.split(' ').includes(quote) === true;
+}
+
 /** The service said yes to a quote that the payout left behind as proven dead. */
-function holdLeftBehind(
-  store: Store,
-  entry: Entry,
-  { quote, payment, now }: { quote: string; payment: string; now: number },
-): void {
-  const former = store.runs.get(entry.runId)?.former ?? [];
-  const isBeside = former.some((one) => one.line === entry.line && one.quoteId === quote && !one.isProvenDead);
-  const isTold = isBeside && entry.state !== 'unknown';
-  const isSettled = entry.state === 'cancelled' && entry.get('rc') === 'E_NOT_PAID';
-  if (isTold || isSettled || (entry.get('pid') ?? entry.quote) === payment) return;
-  if (!isBeside) former.push({ line: entry.line, quoteId: quote, isProvenDead: false });
+function holdLeftBehind(store: Store, entry: Entry, { said, now }: { said: ComparedAnswer; now: number }): void {
+  const { y: quote, p: payment, h } = said;
+  const run = store.runs.get(entry.runId);
+  const isBeside = run?.former.some((one) => one.line === entry.line && one.quoteId === quote && !one.isProvenDead);
+  const isTold = wasFound(run, quote) && entry.state !== 'unknown' && !overturns(said, entry);
+  if (isTold || (entry.get('pid') ?? entry.quote) === payment) return;
+  if (isBeside !== true) noteQuote(store, entry, quote);
   if (entry.quote === null) {
     entry.set({ q: quote });
     noteYes(store, entry, { quote, payment });
   }
-  enter(store, entry, { to: 'held', now, reason: 'breach', dueAt: now });
+  if (h !== undefined && isFree(entry)) claimReference(store, entry, { h });
+  const isHeld = entry.state === 'held';
+  if (isHeld) {
+    entry.raiseVersion();
+    entry.set({ pr: null });
+  } else enter(store, entry, { to: 'held', now, reason: 'breach', dueAt: now });
   entry.set({ rc: 'E_BREACH', rs: `the service said yes to the quote ${quote}, which the payout left behind` });
+  if (run !== undefined) noteFound(run, quote);
   store.restored++;
 }
 
@@ -293,8 +321,7 @@ function noteYes(store: Store, entry: Entry, { quote, payment }: { quote: string
 }
 
 function leaveBeside(store: Store, entry: Entry, quoteId: string): void {
-  if (isFormerQuote(store, entry, quoteId)) return;
-  store.runs.get(entry.runId)?.former.push({ line: entry.line, quoteId, isProvenDead: false });
+  if (!isFormerQuote(store, entry, quoteId)) noteQuote(store, entry, quoteId);
 }
 
 /** Each answer for a quote once. */
@@ -305,7 +332,7 @@ function keepAnswer({ yes }: Store, quote: string, payment: string): void {
 }
 
 /** Of two payouts with one reference the one that was armed has it; where both were, it stands for both. */
-function claimReference(store: Store, entry: Entry, { h }: ComparedLine): void {
+function claimReference(store: Store, entry: Entry, { h }: Pick<ComparedLine, 'h'>): void {
   const id = entryId(entry.runId, entry.line);
   const claimants = [id];
   if (claimantsOf(store, h).length >= CLAIMANTS_MAX) {
@@ -388,16 +415,21 @@ function addUnknown(store: Store, runId: string, line: number): Entry {
 function holdReturned(store: Store, entry: Entry, { line, now }: { line: ComparedLine; now: number }): void {
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, entryId(entry.runId, entry.line));
   const rs = `the quote ${line.q} was armed too, by what this Redis does not know`;
-  const ends = [entry.number('x'), line.x === '' ? 0 : Number(line.x)];
-  const x = ends.includes(0) ? null : String(Math.max(...ends));
-  const aa = String(Math.max(entry.number('aa'), Number(line.t)));
-  entry.set({ ct: String(Math.max(entry.number('ct'), line.c)), x, aa, rc: 'E_BREACH', rs, pr: null });
+  const ct = String(Math.max(entry.number('ct'), line.c));
+  entry.set({ ct, ...laterEnd(entry, line), rc: 'E_BREACH', rs, pr: null });
   if (isFree(entry)) claimReference(store, entry, line);
   if (entry.state === 'held') {
     entry.raiseVersion();
     return;
   }
   enter(store, entry, { to: 'held', now, reason: 'breach', dueAt: now });
+}
+
+/** Of several quotes the one that ends last, or has no end. */
+function laterEnd(entry: Entry, line: ComparedLine): { x: string | null; aa: string } {
+  const ends = [entry.number('x'), line.x === '' ? 0 : Number(line.x)];
+  const aa = String(Math.max(entry.number('aa'), Number(line.t)));
+  return { x: ends.includes(0) ? null : String(Math.max(...ends)), aa };
 }
 
 function haltRestored(store: Store): void {

@@ -158,9 +158,15 @@ export function compare(pair: Pair): void {
   });
 }
 
-function drawAnswer({ dice }: Pair, quotes: readonly string[]): ComparedAnswer {
+function drawAnswer({ dice, store }: Pair, quotes: readonly string[]): ComparedAnswer {
   const quote = dice.pick(quotes);
-  return { y: quote, p: dice.pick(['', quote, dice.uuid()]) };
+  const settled = store.entries.get(store.quotes.get(quote) ?? '')?.get('st');
+  return {
+    y: quote,
+    p: dice.pick(['', quote, dice.uuid()]),
+    h: dice.chance(0.5) ? hashReference(`INV-${dice.pick(LINES)}`) : undefined,
+    o: settled !== undefined && dice.chance(0.3) ? Number(settled) : undefined,
+  };
 }
 
 function drawLine(pair: Pair): ComparedLine {

@@ -104,6 +104,10 @@ function drawGuards(
     ...(dice.chance(0.5) ? { cancelledIfRunIs: true } : {}),
     ...(isBreach ? { breach: true, to: 'held' as const } : {}),
     ...(dice.chance(0.03) ? { spentQuoteId: dice.uuid() } : {}),
+    ...(dice.chance(0.1) ? { foundQuoteId: dice.uuid() } : {}),
+    ...(to === 'accepted' && payout !== undefined
+      ? { isAlone: dice.chance(0.5), referenceHash: hashReference(payout.row.reference) }
+      : {}),
     ...(dice.chance(0.3) ? { outcomesRemembered: dice.between(1, 4) } : {}),
     ...(dice.chance(0.2) ? { exchange: 'x-correlation-id: c1' } : {}),
   };

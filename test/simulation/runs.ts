@@ -128,7 +128,10 @@ export function moveRun(store: Store, runId: string, { move, now }: { move: RunM
   const { state } = run;
   const known = state === 'paused' && move.to === 'paused' && move.act !== undefined ? (run.pauseReason ?? '') : '';
   const isKnown = known === '' || `; ${known}; `.includes(`; ${move.reason}; `);
-  if (state === move.to && isKnown) return { result: 'there', state };
+  if (state === move.to && isKnown) {
+    if (known !== '') run.pauses++;
+    return { result: 'there', state };
+  }
   if ((state !== move.to && !RUN_TABLE[state].includes(move.to)) || (move.from !== undefined && move.from !== state))
     return { result: 'forbidden', state };
   const refusal = refusalOf(store, run, move.to);

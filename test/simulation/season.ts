@@ -107,7 +107,9 @@ async function compare(
 ): Promise<Compared> {
   const compared = lines().map(argumentOf);
   await clock.sleep(diskMs());
-  const answers = disk.answers.map(({ answer }) => ({ y: answer.quoteId, p: answer.paymentId ?? '' }));
+  const answers = disk.answers.map(({ answer: { quoteId, paymentId, referenceHash, overturns } }) => {
+    return { y: quoteId, p: paymentId ?? '', h: referenceHash, o: overturns };
+  });
   const { server, name } = season;
   const part = { dataDirId: joins ? dataDirId : '', server, season: name, last: true };
   return await head.compare({ ...part, lines: compared, answers, peers });

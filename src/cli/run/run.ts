@@ -265,7 +265,7 @@ async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<v
   }
   fault.signal.throwIfAborted();
   const run = await readRun(app, work.runId);
-  if (run.state === 'finished') await lookUpDeadQuotes({ ...deps, ledger: app.ledger }, run);
+  if (hasEnded(run)) await lookUpDeadQuotes({ ...deps, ledger: app.ledger }, run);
 }
 
 /** Looks at the run until waiting any longer would not help. A Redis that is away is waited for as long as unknown payouts are. */

@@ -13,23 +13,39 @@ export interface CreditorMap {
 /** An account as a payment message tells it. */
 export interface Account {
   readonly number: string;
-  /** BIC, or the clearing number of the creditor's bank. */
-  readonly bank: string | undefined;
+  readonly bic: string | undefined;
+  /** The clearing system of the creditor's bank, such as CACPA, and the bank's number in it. */
+  readonly clearing: string | undefined;
+  readonly member: string | undefined;
+  readonly branch: string | undefined;
   /** A country's own kind of numbers, such as BGNR. */
   readonly scheme: string | undefined;
 }
 
 /**
  * The key of an account in a template. An IBAN is unique in the world (ISO 13616), any other number only at its bank and in its
- * scheme: `DEUTDEFF/1234567`, `NDEASESS/BGNR/1234567`.
+ * scheme: `DEUTDEFF/1234567`, `NDEASESS/BGNR/1234567`, `ROYCCAT2+CACPA:000300012/1234567`.
  */
-export function accountKey({ number, bank, scheme }: Account): string {
-  return isIban(foldCreditorKey(number)) ? number : [...placeOfAccount({ bank, scheme }), number].join('/');
+export function accountKey(account: Account): string {
+  const { number } = account;
+  return isIban(foldCreditorKey(number)) ? number : [...placeOfAccount(account), escaped(number)].join('/');
 }
 
-/** What stands before the number in its key. */
-export function placeOfAccount({ bank, scheme }: Pick<Account, 'bank' | 'scheme'>): string[] {
-  return [bank, scheme].filter((part) => part !== undefined);
+/** What stands before the number in its key: the bank, which is empty where only a scheme is told, and the scheme. */
+export function placeOfAccount({ bic, clearing, member, branch, scheme }: Omit<Account, 'number'>): string[] {
+  const ofClearing = member === undefined ? '' : joined([clearing, member], ':');
+  const bank = [joined([bic], ''), ofClearing, joined([branch], '')].filter((part) => part !== '').join('+');
+  if (scheme === undefined) return bank === '' ? [] : [bank];
+  return [bank, escaped(scheme)];
+}
+
+function joined(parts: readonly (string | undefined)[], mark: string): string {
+  return parts.flatMap((part) => (part === undefined ? [] : [escaped(part)])).join(mark);
+}
+
+/** What tells the parts of a key apart stands in none of them (RFC 3986, 2.1). */
+function escaped(part: string): string {
+  return part.replace(/[%/+:]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /** Two letters, and check digits by which the whole is 1 modulo 97 (ISO 7064). */

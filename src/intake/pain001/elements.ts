@@ -25,7 +25,10 @@ export const READ = {
   bankCode: 'PmtInf/CdtTrfTxInf/CdtrAgt/FinInstnId/BICFI',
   /** As versions before 08 call it. */
   bankCodeOf03: 'PmtInf/CdtTrfTxInf/CdtrAgt/FinInstnId/BIC',
+  clearing: 'PmtInf/CdtTrfTxInf/CdtrAgt/FinInstnId/ClrSysMmbId/ClrSysId/Cd',
+  ownClearing: 'PmtInf/CdtTrfTxInf/CdtrAgt/FinInstnId/ClrSysMmbId/ClrSysId/Prtry',
   bankMember: 'PmtInf/CdtTrfTxInf/CdtrAgt/FinInstnId/ClrSysMmbId/MmbId',
+  branch: 'PmtInf/CdtTrfTxInf/CdtrAgt/BrnchId/Id',
   accountCurrency: 'PmtInf/CdtTrfTxInf/CdtrAcct/Ccy',
   organisation: 'PmtInf/CdtTrfTxInf/Cdtr/Id/OrgId/Othr/Id',
   person: 'PmtInf/CdtTrfTxInf/Cdtr/Id/PrvtId/Othr/Id',

@@ -106,8 +106,16 @@ function creditorCell(
 }
 
 function accountOf(texts: Texts, number: string): Account {
-  const bank = texts.get(READ.bankCode) ?? texts.get(READ.bankCodeOf03) ?? texts.get(READ.bankMember);
-  return { number, bank, scheme: texts.get(READ.accountScheme) };
+  const of = (...paths: readonly string[]): string | undefined =>
+    paths.map((path) => texts.get(path)).find((text) => text !== undefined);
+  return {
+    number,
+    bic: of(READ.bankCode, READ.bankCodeOf03),
+    clearing: of(READ.clearing, READ.ownClearing),
+    member: of(READ.bankMember),
+    branch: of(READ.branch),
+    scheme: of(READ.accountScheme),
+  };
 }
 
 const FIX_IN_A_COPY = 'In a marked-up copy, put the id of its identity at the payments service into the cell.';

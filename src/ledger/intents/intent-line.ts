@@ -38,6 +38,8 @@ export interface AnswerLine {
   readonly isNamed?: true | undefined;
   /** Of the payout, which takes it back where it had come to nothing. */
   readonly referenceHash?: string | undefined;
+  /** When the payout had come to nothing, in Redis's milliseconds since 1970: a ledger in which it still has learns it anew. */
+  readonly overturns?: number | undefined;
 }
 
 export type LogLine = IntentLine | AnswerLine;
@@ -52,6 +54,7 @@ const answer = z.strictObject({
   paymentId: z.string().min(1).nullable(),
   isNamed: z.literal(true).optional(),
   referenceHash: z.string().optional(),
+  overturns: z.int().optional(),
 });
 const intent = z.strictObject({
   runId: z.string().min(1),

@@ -117,6 +117,8 @@ export interface PayoutMove extends PayoutPlace {
   readonly isPaymentGone?: boolean;
   /** A quote that a breach shows to be spent, for a payout that has none any more. */
   readonly spentQuoteId?: string;
+  /** A quote whose payment should not be: a comparison of logs tells of it no more. */
+  readonly foundQuoteId?: string;
   readonly actor: string;
   readonly reason: string;
   /** What the service calls the exchange that the move follows from. */

@@ -132,9 +132,10 @@ export function setValues(values: Map<string, string>, given: PayoutValues | und
   }
 }
 
-function claims(move: PayoutMove): Operation[] {
-  const paymentId = move.values?.paymentId;
-  return paymentId === undefined || paymentId === null ? [] : [['payment', paymentId]];
+function claims({ values, foundQuoteId }: PayoutMove): Operation[] {
+  const paymentId = values?.paymentId;
+  const found: Operation[] = foundQuoteId === undefined ? [] : [['found', foundQuoteId]];
+  return paymentId === undefined || paymentId === null ? found : [['payment', paymentId], ...found];
 }
 
 /** Whether its run lets it be moved is judged before what people saw. */
@@ -156,6 +157,8 @@ function note(record: StoredPayout, move: PayoutMove): Change {
   const { runId, line, dueMs } = move;
   const isReady = record.state === 'ready';
   const values = valuesOf(record, move);
+  // What people proposed, they proposed for another reason.
+  if (move.values?.reasonCode !== undefined) values.delete('pr');
   const operations: Operation[] = [...confirmed(move, values), ...claims(move), ...leftPayment(record, move)];
   if (move.values?.paymentState !== undefined) operations.push(['changes']);
   if (isReady && dueMs !== 'as-it-is') operations.push(['slice', Math.ceil(dueMs ?? 0)]);
@@ -224,9 +227,12 @@ function checks(record: StoredPayout, move: PayoutMove, to: PayoutState): Operat
   // Nor is a quote dead before the logs say who was told yes.
   const isDead = to === 'ready' && move.dropQuote === 'proven-dead';
   if (to === 'cancelled' || to === 'rejected' || isDead) all.push(['open']);
-  if (move.isAlone === true && move.referenceHash !== undefined)
-    all.push(['alone', move.referenceHash, isFoundAfterAll(record, to) ? 1 : 0]);
-  return all;
+  return [...all, ...alone(record, move, to)];
+}
+
+function alone(record: StoredPayout, { isAlone, referenceHash }: PayoutMove, to: PayoutState): Operation[] {
+  if (isAlone !== true || referenceHash === undefined) return [];
+  return [['alone', referenceHash, isFoundAfterAll(record, to) ? 1 : 0]];
 }
 
 function isFoundAfterAll({ state }: StoredPayout, to: PayoutState): boolean {

@@ -198,8 +198,10 @@ function judgeRow(row: RowRecord, judging: Judging & { readonly isDoubted: boole
     claimsReference: earlier === undefined,
     claimsTwin: twin === undefined,
   };
-  const given = known.wasGivenUp ? { gu: '1' } : {};
-  if (isDoubted) return held('E_DIR_LOST', 'a data directory that may have sent it was written off', given);
+  if (isDoubted) {
+    const more = { ...(known.wasGivenUp ? { gu: '1' } : {}), ...(earlier === undefined ? {} : { rfh: hash }) };
+    return held('E_DIR_LOST', 'a data directory that may have sent it was written off', more);
+  }
   if (known.wasGivenUp) return held('E_GIVEN_UP', 'it was given up, and Redis forgot that');
   const freed = freedAtLoss(known.holders, rules.own);
   if (freed !== undefined) {

@@ -110,12 +110,11 @@ local OPS = {
     end
     return false
   end },
-  -- The reference is no other payout's too; isBack is '1' for one that takes it back. Nobody shares it whom people gave it in the
-  -- place of this one.
+  -- The reference is not shared; isBack is '1' for a payout that takes it back. People gave it to whoever has it alone.
   alone = { 2, function(item, hash, isBack)
     local found = redis.call('HGET', referencesKey(hash), hash) or item.id
-    if found == item.id then return false end
-    return (isBack == '1' or string.find(' ' .. found .. ' ', ' ' .. item.id .. ' ', 1, true)) and { 'shared' }
+    local isOwn = isBack == '1' or string.find(' ' .. found .. ' ', ' ' .. item.id .. ' ', 1, true)
+    return found ~= item.id and isOwn and { 'shared' }
   end },
   -- A reference stands for what the caller saw it to stand for.
   refis = { 2, function(_, hash, seen) return (redis.call('HGET', referencesKey(hash), hash) or '') ~= seen and { 'again' } end },
@@ -165,13 +164,17 @@ local OPS = {
   end },
   gone = { 2, function(_, credentials, id) redis.call('LREM', knownPaymentsKey(credentials), 0, id) end },
   unsent = { 1, function(_, id) redis.call('HSET', quotesKey(id), id, UNSENT) end },
-  dead = { 1, function(item, id) redis.call('RPUSH', deadKey(item.run), item.line .. ' ' .. id) end },
+  dead = { 1, function(item, id)
+    redis.call('RPUSH', deadKey(item.run), item.line .. ' ' .. id)
+    redis.call('HDEL', runKey(item.run), 'deadQuotesFound')
+  end },
   -- A quote beside the payment by which people settle the payout: it is looked up at each decision and at the run's end.
   beside = { 1, function(item, id)
     local entry = item.line .. ' ' .. id
     if not redis.call('LPOS', besideKey(item.run), entry) then redis.call('RPUSH', besideKey(item.run), entry) end
     redis.call('HDEL', runKey(item.run), 'deadQuotesFound')
   end },
+  found = { 1, function(item, id) noteFound(item.run, id) end },
   counter = { 0, function(item) item.number = redis.call('HINCRBY', HEAD, 'armings', 1) end },
   ref = { 1, function(item, hash) redis.call('HSET', referencesKey(hash), hash, item.id) end },
   -- People gave a payout the reference. Those that had it are kept: one that was paid counts again once this one comes to nothing.
@@ -205,9 +208,7 @@ local OPS = {
   act = { 1, function(_, act) redis.call('RPUSH', AUDIT_WAITING, act) end },
   changes = { 0, function(item) add(runKey(item.run), 'changes', 1) end },
   uncount = { 3, function(item, day, beneficiary, list) addCounted(item.run, day, beneficiary, list, '-') end },
-  count = { 3, function(item, day, beneficiary, list)
-    addCounted(item.run, day, beneficiary, list, '')
-  end },
+  count = { 3, function(item, day, beneficiary, list) addCounted(item.run, day, beneficiary, list, '') end },
   slice = { 1, function(item, ms)
     redis.call('ZADD', slicesKey(item.run), text(at + tonumber(ms)), item.line .. '-' .. item.line)
   end },

@@ -119,11 +119,6 @@ local function reopen(run)
   pauseRun(run, 'Redis went back in time')
 end
 
--- A quote that is not the payout's present one: it is looked up at each decision and at the run's end.
-local function noteQuote(p, quote)
-  redis.call('RPUSH', besideKey(p.run), p.line .. ' ' .. quote)
-end
-
 -- A quote before the payout's present one that this Redis does not know: it went back, or a lost host came back.
 local function noteForgotten(e, p)
   local isNew = redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l) == 1
@@ -138,18 +133,6 @@ local function countFor(p, counted)
   set(p, 'lb', counted.b)
   set(p, 'lc', counted.s)
   addCounted(p.run, counted.d, counted.b, counted.s, '')
-end
-
--- Whether an id is that of a quote which the payout left behind.
-local function isFormerQuote(p, id)
-  for _, list in ipairs({ deadKey(p.run), besideKey(p.run) }) do
-    if redis.call('LPOS', list, p.line .. ' ' .. id) then return true end
-  end
-  return false
-end
-
-local function leaveBeside(p, id)
-  if not isFormerQuote(p, id) then noteQuote(p, id) end
 end
 
 -- What the service answered. A quote to which it said yes is never proven dead. A payment that people named leaves the quote
@@ -177,6 +160,13 @@ local function keepAnswer(e)
   redis.call('HSET', YES, e.y, (kept and kept .. '|' or '') .. said)
 end
 
+-- Of several quotes the one that ends last, or has no end, decides from when on people may call the payout not paid.
+local function keepLaterEnd(p, e)
+  local ends, otherEnds = tonumber(get(p, 'x') or '0'), tonumber(e.x) or 0
+  set(p, 'x', (ends == 0 or otherEnds == 0) and 0 or math.max(ends, otherEnds))
+  set(p, 'aa', math.max(tonumber(get(p, 'aa') or '0'), tonumber(e.t)))
+end
+
 local function restore(e)
   ensureRun(e)
   if isPurged(e.r) then return end
@@ -201,10 +191,7 @@ local function restore(e)
   if hasOther and (isPaid or isBreach or saidYes or (isApart and not isOwn)) and not (isLost and e.c > counter) then
     noteQuote(p, e.q)
     set(p, 'ct', math.max(e.c, counter))
-    -- Whichever of them ends last, or has no end, decides from when on people may call it not paid.
-    local ends, otherEnds = tonumber(get(p, 'x') or '0'), tonumber(e.x) or 0
-    set(p, 'x', (ends == 0 or otherEnds == 0) and 0 or math.max(ends, otherEnds))
-    set(p, 'aa', math.max(tonumber(get(p, 'aa') or '0'), tonumber(e.t)))
+    keepLaterEnd(p, e)
     set(p, 'rc', 'E_BREACH')
     set(p, 'rs', 'the quote ' .. e.q .. ' was armed too, by what this Redis does not know')
     set(p, 'pr', 0)
@@ -219,10 +206,13 @@ local function restore(e)
   if hasOther then noteQuote(p, quote) end
   p = p or { run = e.r, line = e.l, record = { 0, LETTER.unknown, 0, {} } }
   set(p, 'q', e.q)
-  set(p, 'x', tonumber(e.x) or 0)
+  if get(p, 'rc') == 'E_BREACH' then keepLaterEnd(p, e)
+  else
+    set(p, 'x', tonumber(e.x) or 0)
+    set(p, 'aa', tonumber(e.t))
+  end
   set(p, 'ct', e.c)
   set(p, 'by', e.o)
-  set(p, 'aa', tonumber(e.t))
   set(p, 'cf', e.f)
   set(p, 'at', tonumber(e.k))
   for _, name in ipairs({ 'nf', 'lu', 'ql' }) do set(p, name, 0) end
@@ -250,22 +240,27 @@ local function isInDoubt(state)
   return state == 'armed' or state == 'quoted' or state == 'unknown' or state == 'held'
 end
 
+-- Whether a payment was found after the payout had come to nothing, as it still has in this ledger.
+local function overturns(e, p) return e.o and text(e.o) == get(p, 'st') end
+
 -- The service said yes to a quote that the payout left behind as proven dead: people have to know before it is sent again, once.
 local function holdLeftBehind(p, e)
-  local isBeside = redis.call('LPOS', besideKey(p.run), p.line .. ' ' .. e.y)
-  local isTold = isBeside and p.state ~= 'unknown'
-  if isTold or (get(p, 'pid') or get(p, 'q')) == e.p or (p.state == 'cancelled' and get(p, 'rc') == 'E_NOT_PAID') then return end
-  if not isBeside then noteQuote(p, e.y) end
+  local isTold = wasFound(p.run, e.y) and p.state ~= 'unknown' and not overturns(e, p)
+  if isTold or (get(p, 'pid') or get(p, 'q')) == e.p then return end
+  if not redis.call('LPOS', besideKey(p.run), p.line .. ' ' .. e.y) then noteQuote(p, e.y) end
   if not get(p, 'q') then
     set(p, 'q', e.y)
     noteYes(p, e.y, e.p, e.n)
   end
   if e.h and hasGivenReferenceFree(p) then claimReference(e, p) end
-  enter(p, 'held', 'breach', at)
+  local isHeld = p.state == 'held'
+  if not isHeld then enter(p, 'held', 'breach', at) end
   set(p, 'rc', 'E_BREACH')
   set(p, 'rs', 'the service said yes to the quote ' .. e.y .. ', which the payout left behind')
+  set(p, 'pr', 0)
+  noteFound(p.run, e.y)
   redis.call('HINCRBY', HEAD, 'restored', 1)
-  save(p, at)
+  save(p, not isHeld and at or nil)
 end
 
 -- A rejection against which the service said yes is a doubt. The line of a quote that is not known yet may come later, from
@@ -281,7 +276,9 @@ local function restoreAnswer(e)
     keepAnswer(e)
     return p and holdLeftBehind(p, e)
   end
-  local isRejected = p.state == 'rejected' and not get(p, 'z2')
+  -- People who rejected it may have known of a yes that named no payment.
+  local isTold = wasFound(p.run, e.y) or (e.p == '' and get(p, 'z2'))
+  local isRejected = p.state == 'rejected' and (not isTold or overturns(e, p))
   if not isInDoubt(p.state) and not isRejected then
     -- People named another payment for it, which this Redis forgot.
     if e.n and e.p ~= e.y and get(p, 'pid') ~= e.p then leaveBeside(p, e.p) end
@@ -295,6 +292,7 @@ local function restoreAnswer(e)
     enter(p, 'held', 'breach', at)
     set(p, 'rc', 'E_BREACH')
     set(p, 'rs', 'the service said yes to the quote ' .. e.y .. ', whose payment was rejected')
+    if e.p ~= '' then noteFound(p.run, e.y) end
     redis.call('HINCRBY', HEAD, 'restored', 1)
   end
   save(p, isRejected and at or nil)

@@ -116,6 +116,16 @@ local function goesOn(run)
   return f[1] == 'paying' or (f[1] == 'paused' and f[2] ~= false)
 end
 
+-- A quote whose payment should not be, of which people were told by a breach.
+local function wasFound(run, quote)
+  return string.find(' ' .. (redis.call('HGET', runKey(run), 'quotesFound') or '') .. ' ', ' ' .. quote .. ' ', 1, true)
+end
+local function noteFound(run, quote)
+  if wasFound(run, quote) then return end
+  local found = redis.call('HGET', runKey(run), 'quotesFound')
+  redis.call('HSET', runKey(run), 'quotesFound', found and found .. ' ' .. quote or quote)
+end
+
 -- Each pause of a run has a number, and so has each further reason for it: whoever resumes the run says which they saw.
 local function setPause(run, reason)
   redis.call('HSET', runKey(run), 'state', 'paused', 'pauseReason', reason)

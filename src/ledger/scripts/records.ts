@@ -73,4 +73,23 @@ local function enter(p, to, reason, at)
   p.state = to
   if get(p, 'pr') then set(p, 'pr', 0) end
 end
+
+-- A quote that is not the payout's present one: it is looked up at each decision and at the run's end, also where that is past.
+local function noteQuote(p, quote)
+  redis.call('RPUSH', besideKey(p.run), p.line .. ' ' .. quote)
+  redis.call('HDEL', runKey(p.run), 'deadQuotesFound')
+  redis.call('SADD', LIVE, p.run)
+end
+
+-- Whether an id is that of a quote which the payout left behind.
+local function isFormerQuote(p, id)
+  for _, list in ipairs({ deadKey(p.run), besideKey(p.run) }) do
+    if redis.call('LPOS', list, p.line .. ' ' .. id) then return true end
+  end
+  return false
+end
+
+local function leaveBeside(p, id)
+  if not isFormerQuote(p, id) then noteQuote(p, id) end
+end
 `;

@@ -79,8 +79,8 @@ if from == to and not isWaiting then
   -- What a person says of a run that is paused already counts beside the first reason.
   local known = to == 'paused' and ARGV[6] ~= '' and redis.call('HGET', rk, 'pauseReason') or ''
   local isKnown = string.find('; ' .. known .. '; ', '; ' .. reason .. '; ', 1, true)
-  if known == '' or isKnown then return { 'there', from } end
-  if #known > ${PAUSE_REASONS_CHARACTERS_MAX} then
+  if known == '' then return { 'there', from } end
+  if isKnown or #known > ${PAUSE_REASONS_CHARACTERS_MAX} then
     redis.call('HINCRBY', rk, 'pauses', 1)
     return { 'there', from }
   end

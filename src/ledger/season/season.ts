@@ -152,7 +152,8 @@ function refuseDamaged(file: string): Refusal {
 }
 
 function lineArgument(line: LogLine): Record<string, unknown> {
-  if (!isIntent(line)) return { y: line.quoteId, p: line.paymentId ?? '', n: line.isNamed, h: line.referenceHash };
+  if (!isIntent(line))
+    return { y: line.quoteId, p: line.paymentId ?? '', n: line.isNamed, h: line.referenceHash, o: line.overturns };
   return {
     r: line.runId,
     l: line.line,

@@ -12,7 +12,8 @@ export type LookUpReading =
   | { readonly kind: 'breach'; readonly evidence: string; readonly payment: PaymentReply }
   /** A well-formed "not found", with the answer's `Date`. */
   | { readonly kind: 'not-found'; readonly date: number | null }
-  | { readonly kind: 'nothing'; readonly reason: string };
+  /** `isLasting`: another question would get the same answer. */
+  | { readonly kind: 'nothing'; readonly reason: string; readonly isLasting: boolean };
 
 /** What tells that an answer is the service's own "not found", and not a gateway's. */
 export interface NotFoundRules {
@@ -26,18 +27,22 @@ export function readLookUpAnswer(
   payout: Payout,
   { paymentId, notFoundCodes }: NotFoundRules & { paymentId: string },
 ): LookUpReading {
-  if (answer.kind !== 'answered') return { kind: 'nothing', reason: answer.reason };
+  if (answer.kind !== 'answered') return { kind: 'nothing', reason: answer.reason, isLasting: false };
   const { status, json, date, isFromCache = false } = answer;
-  if (status === 404 && isFromCache) return { kind: 'nothing', reason: 'a cache answered HTTP_404' };
+  if (status === 404 && isFromCache) return { kind: 'nothing', reason: 'a cache answered HTTP_404', isLasting: false };
   if (status === 404) return readNotFound(parseErrors(json)[0]?.code ?? null, { date, notFoundCodes });
   const payment = status === 200 ? parsePayment(json) : undefined;
-  return payment === undefined ? { kind: 'nothing', reason: `HTTP_${status}` } : readShown(payment, payout, paymentId);
+  if (payment !== undefined) return readShown(payment, payout, paymentId);
+  return { kind: 'nothing', reason: `HTTP_${status}`, isLasting: status < 500 && !PASSING_STATUSES.has(status) };
 }
 
+/** Of the client's errors those that say nothing of the payment: about the token, the time, and the number of requests. */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([401, 408, 425, 429]);
+
 function readShown(payment: PaymentReply, payout: Payout, paymentId: string): LookUpReading {
-  if (payment.paymentId !== paymentId) return { kind: 'nothing', reason: 'another payment was answered' };
+  if (payment.paymentId !== paymentId) return nothingShown('another payment was answered');
   if (payment.paymentState === null || payment.paymentState === 'QUOTED') {
-    return { kind: 'nothing', reason: 'the answer shows no state of a payment' };
+    return nothingShown('the answer shows no state of a payment');
   }
   const evidence = differenceFrom(payment, payout.row);
   if (evidence !== undefined) return { kind: 'breach', evidence, payment };
@@ -53,5 +58,9 @@ function readNotFound(
   { date, notFoundCodes }: NotFoundRules & { date: number | null },
 ): LookUpReading {
   if (code !== null && notFoundCodes.has(code)) return { kind: 'not-found', date };
-  return { kind: 'nothing', reason: code === null ? 'HTTP_404' : `HTTP_404 ${code}` };
+  return nothingShown(code === null ? 'HTTP_404' : `HTTP_404 ${code}`);
+}
+
+function nothingShown(reason: string): LookUpReading {
+  return { kind: 'nothing', reason, isLasting: true };
 }

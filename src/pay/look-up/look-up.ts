@@ -173,7 +173,7 @@ async function confirmRejection(
 ): Promise<void> {
   const canConfirm = date !== null && payout.credentials === rules.credentials && canBeProvenDead(payout, rules);
   const isOver = canConfirm && isQuoteOver(payout, { ...rules, date });
-  if (isOver && (await hasOthers(deps, payout))) return await holdBeside(deps, payout);
+  if (!payout.rejectionConfirmed && isOver && (await hasOthers(deps, payout))) return await holdBeside(deps, payout);
   if (!canConfirm) {
     await note(deps, payout, { dueMs: LOOK_DAILY_MS });
     return;

@@ -73,16 +73,23 @@ async function nextMove(deps: PayDeps, payout: Payout, { reading, now }: Looked)
 /** A payment that the service made and does not know any more is held after this many times the grace of a quote. */
 const GRACES_MISSING_MAX = 12;
 
+type Missing = Extract<LookUpReading, { kind: 'not-found' | 'nothing' }>;
+
+function isMissing(reading: LookUpReading): reading is Missing {
+  return reading.kind === 'not-found' || (reading.kind === 'nothing' && reading.isLasting);
+}
+
 /** What a look-up that does not show the payment says of it; `now`: Redis's time. */
 async function missingMove(deps: PayDeps, payout: Payout, { reading, now }: Looked): Promise<Partial<PayoutMove>> {
-  if (reading.kind !== 'not-found' || payout.state !== 'accepted') return {};
+  if (payout.state !== 'accepted' || !isMissing(reading)) return {};
   // Other credentials than it was made under need not be shown it.
   if (payout.credentials !== deps.service.fingerprint) return {};
   if (payout.notFoundAt === null) return { values: { notFoundAt: now } };
   const isLong = now - payout.notFoundAt > GRACES_MISSING_MAX * deps.rules.quoteGraceMs;
   const song = isLong && (await deps.canary.sings(payout.paymentId ?? undefined));
   if (!song) return {};
-  const reason = `the service made the payment ${payout.paymentId} and does not know it any more`;
+  const fate = reading.kind === 'not-found' ? 'know it' : `show it (${reading.reason})`;
+  const reason = `the service made the payment ${payout.paymentId} and does not ${fate} any more`;
   return {
     to: 'held',
     reason: 'E_PAYMENT_GONE',

@@ -1,5 +1,5 @@
 import type { Ledger } from '../../ledger/ledger.ts';
-import { type FormerQuote, QUOTES_FOUND } from '../../ledger/runs/runs.ts';
+import type { FormerQuote } from '../../ledger/runs/runs.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import { holdBreach } from '../../pay/facts.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
@@ -38,19 +38,17 @@ export async function finishRun(ledger: Ledger, runId: string): Promise<boolean>
 export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: Run): Promise<void> {
   if (run.deadQuotesFound !== null) return;
   const { runs } = deps.ledger;
-  const found = new Set(await runs.quotesFound(run.id));
+  const told = await runs.quotesFound(run.id);
   let isCertain = true;
   // People know of those that were found, and may have settled them since.
-  const former = (await runs.formerQuotes(run.id)).filter(({ quoteId }) => !found.has(quoteId));
+  const former = (await runs.formerQuotes(run.id)).filter(({ quoteId }) => !told.has(quoteId));
   for (const quote of await quotesToAsk(deps, run, former)) {
     const { payout, now } = await deps.payouts.read({ runId: run.id, line: quote.line });
     const result = payout === undefined ? 'nothing-left' : await lookUpFormer(deps, payout, { ...quote, now });
     isCertain &&= result !== 'unknown';
-    if (result !== 'breach') continue;
-    found.add(quote.quoteId);
-    await runs.note(run.id, { [QUOTES_FOUND]: [...found].join(' ') });
   }
   if (!isCertain) return;
+  const found = await runs.quotesFound(run.id);
   const dead = (await runs.formerQuotes(run.id)).filter(({ isProvenDead }) => isProvenDead);
   const count = dead.filter(({ quoteId }) => found.has(quoteId)).length;
   await runs.note(run.id, { deadQuotesFound: String(count) });
@@ -129,7 +127,7 @@ async function lookUpQuote(deps: PayDeps, payout: Payout, quoteId: string): Prom
     return readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: quoteId });
   } catch (error) {
     if (error instanceof TokenRefused || error instanceof TokenUnavailable)
-      return { kind: 'nothing', reason: error.code };
+      return { kind: 'nothing', reason: error.code, isLasting: false };
     throw error;
   }
 }

@@ -149,6 +149,7 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
       await moveOrRefuse(deps, payout, {
         ...people,
         ...notPaidMove(payout),
+        ...knownYes(payout),
         values: { reasonCode: 'E_NOT_PAID', reason, rejectionConfirmed: true },
       });
       break;
@@ -163,6 +164,12 @@ function liftedValues(seals: Seals, payout: Payout): PayoutValues {
   if (payout.reasonCode === 'E_LIMIT') return { beyondLimits: seals.beyondLimits(place) };
   if (payout.reasonCode === 'E_COST_DRIFT') return { costLimit: { limit: null, seal: seals.costLimit(place, null) } };
   return {};
+}
+
+/** What the service said of a payment that it made is known: a comparison of logs tells of it no more. */
+function knownYes({ quoteId, history }: Payout): Pick<PayoutMove, 'foundQuoteId'> {
+  const wasMade = history.some(({ to }) => to === 'accepted');
+  return wasMade && quoteId !== null ? { foundQuoteId: quoteId } : {};
 }
 
 /** A rejection that nothing could confirm is confirmed by people, and one that was never sent is given up. */

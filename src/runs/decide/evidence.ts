@@ -6,6 +6,7 @@ import { NO_CANARY } from '../../pay/look-up/canary.ts';
 import { type LookUpReading, readLookUpAnswer } from '../../pay/look-up/look-up-answer.ts';
 import { hasFailed, isKnownToHaveFailed } from '../../pay/track/payment-end.ts';
 import { type Decision, type Payout, payoutId } from '../../payout.ts';
+import type { Answer } from '../../service/answer.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
 import { type AskedPayment, askedPayments } from './asked-payments.ts';
@@ -76,7 +77,9 @@ export async function lookUpForPeople(
         };
   const sentElsewhere = payout.reasonCode === 'E_DIR_LOST' ? [SENT_ELSEWHERE] : [];
   const givenUp = asked.decision === 'allow' && payout.givenUp ? [GIVEN_UP] : [];
-  return { ...findings, caveats: [...findings.caveats, ...sentElsewhere, ...givenUp, ...other.words], other };
+  const breach = payout.reasonCode === 'E_BREACH' && payout.reason !== null ? [payout.reason] : [];
+  const caveats = [...findings.caveats, ...breach, ...sentElsewhere, ...givenUp, ...other.words];
+  return { ...findings, caveats, other };
 }
 
 const OWN_ID = 'payment-id-is-quote-id';
@@ -108,6 +111,7 @@ async function lookUpPayments(
     const answer = await readPayment(pay, paymentId);
     const exchange = exchangeOf(answer);
     const reading = readLookUpAnswer(answer, payout, { ...pay.rules, paymentId });
+    date = earlier(date, answer);
     const facts = { date, quoteGraceMs, words, caveats };
     const aside = await saidAside(deps, payout, reading);
     words.push(...aside.words);
@@ -128,12 +132,10 @@ async function lookUpPayments(
         }
         return { ...facts, contradiction: `the service has a payment for it that shows ${reading.evidence}` };
       case 'nothing':
-        caveats.push(await caveatOfSilence(pay, payout, { paymentId, reason: reading.reason }));
+        caveats.push(await caveatOfSilence(pay, payout, { ...reading, paymentId }));
         continue;
       case 'not-found':
         if (!(await pay.canary.sings(paymentId))) throw refuseSilence(payout, NO_CANARY);
-        // Whichever clock is behind decides: a wrong one may only make people wait.
-        date = Math.min(date, reading.date ?? date);
         words.push(foundNothing({ quoteId, paymentId }, reading.date));
         caveats.push(...(isBeside ? [`of ${paymentId} ${BESIDE}`] : []));
     }
@@ -160,6 +162,11 @@ function hasOwnId({ rules }: PayDeps, disproved: readonly string[]): boolean {
 }
 
 /** Why a payment may exist that a look-up does not find. */
+/** Whichever clock is behind decides: a wrong one may only make people wait. */
+function earlier(date: number, answer: Answer): number {
+  return answer.kind === 'answered' ? Math.min(date, answer.date ?? date) : date;
+}
+
 function caveatsOf(
   pay: PayDeps,
   payout: Payout,
@@ -240,11 +247,10 @@ function notShown(
   paymentId: string,
   reading: Exclude<LookUpReading, { payment: PaymentReply }>,
 ): Partial<Findings> {
-  if (reading.kind === 'not-found') {
-    if (isForgotten(payout, paymentId)) return { words: [payout.reason ?? ''] };
-    return { contradiction: `the service knows no payment ${paymentId}` };
-  }
-  return { contradiction: contradictionOfSilence(payout, { paymentId, reason: reading.reason }) };
+  const isGone = reading.kind === 'not-found' || reading.isLasting;
+  if (isGone && isForgotten(payout, paymentId)) return { words: [payout.reason ?? ''] };
+  if (reading.kind === 'not-found') return { contradiction: `the service knows no payment ${paymentId}` };
+  return { contradiction: contradictionOfSilence(payout, { ...reading, paymentId }) };
 }
 
 /** What the service has for the payout's other quotes, where people name one payment of it. */
@@ -260,7 +266,7 @@ async function besideNamed(
     if (paymentId === named.paymentId) continue;
     const reading = readLookUpAnswer(await readPayment(pay, paymentId), payout, { ...pay.rules, paymentId });
     if (reading.kind === 'nothing') {
-      caveats.push(await caveatOfSilence(pay, payout, { paymentId, reason: reading.reason }));
+      caveats.push(await caveatOfSilence(pay, payout, { ...reading, paymentId }));
       continue;
     }
     if ((await wordsOfAnother({ ledger }, payout, reading)) !== undefined) continue;

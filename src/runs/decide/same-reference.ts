@@ -5,14 +5,16 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { type Payout, type PayoutState, payoutId, placeOfId, type Run } from '../../payout.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 
+const BOTH_PAID = 'both are paid then';
+
 /** What became of the payout that has the reference of another one, and what allowing that other one does to it. */
 const STANDS: Readonly<Record<Exclude<PayoutState, 'ready'>, string>> = {
   held: 'is held: if it is allowed later, it takes the reference back',
-  armed: 'may be paid at this moment: both are paid then',
-  quoted: 'may be paid at this moment: both are paid then',
-  unknown: 'may have been paid: both are paid then',
-  accepted: 'was accepted by the service: both are paid then',
-  completed: 'was paid: both are paid then',
+  armed: `may be paid at this moment: ${BOTH_PAID}`,
+  quoted: `may be paid at this moment: ${BOTH_PAID}`,
+  unknown: `may have been paid: ${BOTH_PAID}`,
+  accepted: `was accepted by the service: ${BOTH_PAID}`,
+  completed: `was paid: ${BOTH_PAID}`,
   failed: 'failed',
   returned: 'was returned',
   rejected: 'was rejected',
@@ -21,13 +23,14 @@ const STANDS: Readonly<Record<Exclude<PayoutState, 'ready'>, string>> = {
 
 export interface OtherOfReference {
   readonly words: readonly string[];
+  readonly mayBePaid: boolean;
   /** Which payout it is and how it stands, `''` and `''` where there is none. */
   readonly holder: { readonly id: string; readonly state: string };
   /** The same after another move of it is another text: what people said of the former does not hold. */
   readonly seen: string;
 }
 
-export const NO_OTHER: OtherOfReference = { words: [], holder: { id: '', state: '' }, seen: '' };
+export const NO_OTHER: OtherOfReference = { words: [], mayBePaid: false, holder: { id: '', state: '' }, seen: '' };
 
 /**
  * Says which other payout has the reference of a payout that people want to allow, and what becomes of that one: it is held
@@ -42,8 +45,10 @@ export async function otherOfReference(
   const place = placeOfId(holder);
   const [{ payout: other }, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(place.runId)]);
   const state = other?.state ?? '';
+  const stands = standsOf(other, run);
   return {
-    words: [`payout ${holder} has the same reference and ${standsOf(other, run)}`],
+    words: [`payout ${holder} has the same reference and ${stands}`],
+    mayBePaid: stands.endsWith(BOTH_PAID),
     holder: { id: holder, state },
     seen: `${holder} ${state} ${other?.history.length ?? 0}`,
   };
@@ -54,11 +59,9 @@ export async function paidUnderReference(
   ledger: Pick<Ledger, 'references' | 'payouts' | 'runs'>,
   payout: Payout,
 ): Promise<readonly string[]> {
-  const { holder, words } = await otherOfReference(ledger, payout);
-  return MAY_BE_PAID.has(holder.state) ? words : [];
+  const { mayBePaid, words } = await otherOfReference(ledger, payout);
+  return mayBePaid ? words : [];
 }
-
-const MAY_BE_PAID: ReadonlySet<string> = new Set<PayoutState>(['armed', 'quoted', 'unknown', 'accepted', 'completed']);
 
 /**
  * The other payout to which a payment belongs that shows another reference: by its id or, as where a service gives equal requests one

@@ -148,8 +148,10 @@ async function restorePaid({ state, payouts }: Ledger, { paid }: MissedDecisions
   const answers = await Promise.all(
     paid.map(async ({ target, details }) => {
       const { payout } = await payouts.read(placeOfId(target));
-      const reference = payout === undefined ? {} : { h: hashReference(payout.row.reference) };
-      return { y: details['quote'], p: details['payment'] ?? '', n: true, ...reference };
+      // It is news to a ledger that went back, whatever that knew of the quote before.
+      const news =
+        payout === undefined ? {} : { h: hashReference(payout.row.reference), o: payout.settledAt ?? undefined };
+      return { y: details['quote'], p: details['payment'] ?? '', n: true, ...news };
     }),
   );
   await state.compare({ dataDirId: '', server, last: false, json: JSON.stringify(answers), peers: [] });
