@@ -172,6 +172,15 @@ describe('recording', () => {
     await recordRows(desk.ledger, doubted, rows);
     expect(await linesIn(desk.ledger, doubted, 'held')).toEqual([2]);
     await expect(armPayout(desk.ledger, { runId: other, line: 2 })).rejects.toThrow(/reference/);
+    // People give it the reference.
+    const held = { runId: doubted, line: 2 };
+    const sawHolder = { id: `${other}-2`, state: 'ready' };
+    const { fileSha256 = '' } = (await desk.ledger.runs.read(doubted)) ?? {};
+    await desk.ledger.runs.noteRecorded(doubted, fileSha256, { lastLine: '2' });
+    await desk.ledger.runs.move(doubted, { to: 'paying', actor: 'anna', reason: '' });
+    await desk.ledger.payouts.move({ ...held, to: 'ready', actor: 'anna and bob', reason: '', sawHolder });
+    await armPayout(desk.ledger, held);
+    await expect(armPayout(desk.ledger, { runId: other, line: 2 })).rejects.toThrow(/reference/);
   });
 
   test.each(['paying', 'awaiting-approval'] as const)(
