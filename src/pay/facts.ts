@@ -5,10 +5,13 @@ import type { PayoutValues } from '../ledger/payouts/values.ts';
 import { FREE_STATES, PAYMENT_STATES, type Payout, payoutId, placeOfId } from '../payout.ts';
 import type { Answer } from '../service/answer.ts';
 import type { PaymentReply } from '../service/replies.ts';
+import { TokenRefused, TokenUnavailable } from '../service/token.ts';
 import { moveWatched } from './breaker.ts';
 import type { PayDeps } from './deps.ts';
 import { FIRST_TRACK_MS, LOOK_DAILY_MS } from './due.ts';
+import { readLookUpAnswer } from './look-up/look-up-answer.ts';
 import { readShown, sumFees } from './quote/quote-answer.ts';
+import { hasFailed } from './track/payment-end.ts';
 
 const ACCEPT_TRIES_MAX = 3;
 
@@ -85,7 +88,8 @@ async function accept(
     exchange,
     values: { ...paymentValues(payment, { ...payout, quoteId }), ...NO_REASON, notFoundAt: null },
   } as const;
-  const answer = await moveWatched(deps, { ...move, isAlone: isFact(found) });
+  // One that failed pays nobody.
+  const answer = await moveWatched(deps, { ...move, isAlone: isFact(found) && !hasFailed(payment) });
   if (answer.result !== 'shared') return { answer };
   return { answer: await moveWatched(deps, move), twin: await paidTwin(deps, payout) };
 }
@@ -95,13 +99,25 @@ function isFact({ isOurs = true, isAgreed = false }: FoundPayment): boolean {
 }
 
 /** What is said of a payment beside that of the payout's retry, or of the one that it retries. */
-async function paidTwin({ references, payouts }: PayDeps, payout: Payout): Promise<string | undefined> {
-  for (const other of await references.sharing(hashReference(payout.row.reference), payoutId(payout))) {
-    const { payout: twin } = await payouts.read(placeOfId(other));
-    if (twin?.state === 'accepted' || twin?.state === 'completed')
+async function paidTwin(deps: PayDeps, payout: Payout): Promise<string | undefined> {
+  for (const other of await deps.references.sharing(hashReference(payout.row.reference), payoutId(payout))) {
+    const { payout: twin } = await deps.payouts.read(placeOfId(other));
+    if (twin?.state === 'completed' || (twin?.state === 'accepted' && !(await hasFailedSince(deps, twin))))
       return `it has a payment, and so has payout ${other} with the same reference`;
   }
   return undefined;
+}
+
+/** Whether the payment of an accepted payout failed since: after a restore it was not followed yet. False where nobody can tell. */
+async function hasFailedSince({ service, rules }: PayDeps, payout: Payout): Promise<boolean> {
+  const paymentId = payout.paymentId ?? payout.quoteId ?? '';
+  try {
+    const reading = readLookUpAnswer(await service.readPayment(paymentId), payout, { ...rules, paymentId });
+    return 'payment' in reading && hasFailed(reading.payment);
+  } catch (error) {
+    if (error instanceof TokenRefused || error instanceof TokenUnavailable) return false;
+    throw error;
+  }
 }
 
 function breachOf(answer: MoveAnswer, about: { quoteId: string; paymentId: string }): string | undefined {

@@ -9,6 +9,7 @@ import { PAY_MUTATIONS } from './pay-mutations.ts';
 import { REFERENCE_MUTATIONS } from './reference-mutations.ts';
 import { RESTORE_MUTATIONS } from './restore-mutations.ts';
 import { STOP_AND_KNOWN_PAYMENT_MUTATIONS } from './stop-and-known-payment-mutations.ts';
+import { TOLD_AND_OVERTURNED_MUTATIONS } from './told-and-overturned-mutations.ts';
 import { WRITE_OFF_MUTATIONS } from './write-off-mutations.ts';
 
 const ARM_AND_PAY = 'src/pay/arm-and-pay.ts';
@@ -85,6 +86,7 @@ const MATRIX_MUTATIONS: readonly Mutation[] = [
 export const MUTATIONS: readonly Mutation[] = [
   ...LEDGER_MUTATIONS,
   ...RESTORE_MUTATIONS,
+  ...TOLD_AND_OVERTURNED_MUTATIONS,
   ...WRITE_OFF_MUTATIONS,
   ...LATE_HOST_AND_FORGED_WORD_MUTATIONS,
   ...LOST_HOST_AND_STOP_MUTATIONS,

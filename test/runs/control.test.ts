@@ -62,7 +62,10 @@ describe('pausing', () => {
     expect(await pauseRun(deps, runId, BY_ANN)).toMatchObject({ pauseReason: 'bank holiday', pauses: 2 });
     const other = { actor: 'bob', reason: 'other' };
     for (let times = 0; times < 2; times++) {
-      expect(await pauseRun(deps, runId, other)).toMatchObject({ pauseReason: 'bank holiday; other', pauses: 3 + times });
+      expect(await pauseRun(deps, runId, other)).toMatchObject({
+        pauseReason: 'bank holiday; other',
+        pauses: 3 + times,
+      });
     }
   });
 });

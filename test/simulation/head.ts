@@ -198,7 +198,8 @@ function restoreLine(
   const isSameQuote = entry.quote === line.q;
   const quotes = isSameQuote ? {} : { qn: String(entry.number('qn') + 1) };
   const { q, o: by, f: cf } = line;
-  const end = entry.get('rc') === 'E_BREACH' ? laterEnd(entry, line) : { x: line.x === '' ? null : line.x, aa: line.t };
+  const isDoubted = entry.quote !== null && (entry.state === 'held' || entry.get('rc') === 'E_BREACH');
+  const end = isDoubted ? laterEnd(entry, line) : { x: line.x === '' ? null : line.x, aa: line.t };
   entry.set({ q, ct: String(line.c), by, cf, at: String(line.k), ...end, ...quotes });
   entry.set({ nf: null, lu: null, ql: null, ...(isSameQuote ? {} : { z2: null }) });
   if (!store.quotes.has(line.q)) store.quotes.set(line.q, id);
@@ -227,7 +228,9 @@ function wasArmedAt({ record }: Entry, armedAt: number): boolean {
 function noteForgotten(store: Store, entry: Entry, quoteId: string): void {
   if (store.quotes.has(quoteId)) return;
   store.quotes.set(quoteId, entryId(entry.runId, entry.line));
-  if (entry.quote !== quoteId) noteQuote(store, entry, quoteId);
+  if (entry.quote === quoteId) return;
+  noteQuote(store, entry, quoteId);
+  entry.raiseVersion();
 }
 
 /** A quote that is not the payout's present one: it is looked up at the run's end, also where that is past. */

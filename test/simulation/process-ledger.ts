@@ -26,7 +26,7 @@ import {
 import { payoutOf, readPayout } from './read-payout.ts';
 import { forgetDirs, restoreRun, writeOff } from './recovery.ts';
 import { holderBeside, standingOf } from './references.ts';
-import { hasAllRows, linesIn, moveRun, type RunMove, runOf } from './runs.ts';
+import { hasAllRows, linesIn, moveRun, noteAsked, type RunMove, runOf } from './runs.ts';
 import type { SeasonHead } from './season.ts';
 import type { Setting } from './setting.ts';
 import { formerQuotesOf, type RowState, type Store } from './store.ts';
@@ -301,6 +301,7 @@ function openRuns({ setting, ask, change }: Line) {
       }),
     note: (runId: string, fields: Record<string, string>) =>
       ask('note', (store) => void Object.assign(store.runs.get(runId)?.fields ?? {}, fields)),
+    noteAsked: (runId: string, quotes: number) => ask('note asked', (store) => noteAsked(store, runId, quotes)),
     quotesFound: (runId: string) =>
       ask('quotes found', (store) => new Set(store.runs.get(runId)?.fields[QUOTES_FOUND]?.split(' '))),
     quotesBeside: (runId: string, line: number) =>

@@ -1,7 +1,7 @@
 import { beneficiaryHash } from '../../src/ledger/payouts/decide-move.ts';
 import type { ClaimFacts, Earlier } from '../../src/ledger/payouts/duplicates.ts';
 import { decideRecording, type RowRecord } from '../../src/ledger/runs/recording.ts';
-import type { RunClaim, RunMoveAnswer } from '../../src/ledger/runs/runs.ts';
+import { QUOTES_FOUND, type RunClaim, type RunMoveAnswer } from '../../src/ledger/runs/runs.ts';
 import { OUTCOMES, type Outcome, placeOfId, type Run, type RunState } from '../../src/payout.ts';
 import { commit } from './commit.ts';
 import { claimantsOf, formerOf } from './references.ts';
@@ -252,4 +252,14 @@ export function linesIn(store: Store, runId: string, state: RowState): number[] 
   for (const entry of store.entries.values())
     if (entry.runId === runId && entry.state === state) lines.push(entry.line);
   return lines.toSorted((a, b) => a - b);
+}
+
+/** Notes that the quotes which payouts of a run left behind were asked for; false where there are more by now. */
+export function noteAsked({ runs }: Store, runId: string, quotes: number): boolean {
+  const run = runs.get(runId);
+  if (run === undefined || run.former.length !== quotes) return false;
+  const found = run.fields[QUOTES_FOUND]?.split(' ') ?? [];
+  const dead = run.former.filter(({ isProvenDead, quoteId }) => isProvenDead && found.includes(quoteId));
+  run.fields['deadQuotesFound'] = String(dead.length);
+  return true;
 }

@@ -6,7 +6,7 @@ import type { LedgerKeys } from '../keys.ts';
 import { openRows, type RowSeals, type Rows } from '../rows.ts';
 import { LedgerFault, runScript, script, textsOf } from '../script.ts';
 import { CLAIM_RUN, NOTE_RECORDED, TAKE_FILE } from '../scripts/hand-in.ts';
-import { END_STAGE, LEAVE_RUN, MOVE_RUN, NOTE_PACE, PUT_OFF_START, TAKE_WATCH } from '../scripts/runs.ts';
+import { END_STAGE, LEAVE_RUN, MOVE_RUN, NOTE_ASKED, NOTE_PACE, PUT_OFF_START, TAKE_WATCH } from '../scripts/runs.ts';
 import { type FoundRuns, openRunSearch, type RunSearch } from './find-runs.ts';
 import { openRecording, type RecordResult, type RowRecord } from './recording.ts';
 import { planFields, readRun } from './run-record.ts';
@@ -105,6 +105,8 @@ export interface Runs extends Rows {
   formerQuotes(runId: string): Promise<FormerQuote[]>;
   /** Those that were told as paid. */
   quotesFound(runId: string): Promise<ReadonlySet<string>>;
+  /** Notes that so many quotes which its payouts left behind were asked for; false where there are more by now. */
+  noteAsked(runId: string, quotes: number): Promise<boolean>;
   /** Those of one payout of which no proof is known that they are dead. */
   quotesBeside(runId: string, line: number): Promise<string[]>;
 }
@@ -183,6 +185,8 @@ export function openRuns(redis: Redis, keys: LedgerKeys, seals: RowSeals): Runs 
       return textsOf(await runScript(redis, scripts.watch, { prefix, args: [forMs, now] }));
     },
     ...openFormerQuotes(redis, keys),
+    noteAsked: async (runId, quotes) =>
+      (await runScript(redis, scripts.asked, { prefix, args: [runId, quotes] })) === 1,
   };
 }
 
@@ -215,6 +219,7 @@ function runScripts() {
   return {
     claim: script(CLAIM_RUN),
     recorded: script(NOTE_RECORDED),
+    asked: script(NOTE_ASKED),
     takeFile: script(TAKE_FILE),
     move: script(MOVE_RUN),
     pace: script(NOTE_PACE),

@@ -122,7 +122,10 @@ end
 -- A quote before the payout's present one that this Redis does not know: it went back, or a lost host came back.
 local function noteForgotten(e, p)
   local isNew = redis.call('HSETNX', quotesKey(e.q), e.q, e.r .. '-' .. e.l) == 1
-  if isNew and get(p, 'q') ~= e.q then noteQuote(p, e.q) end
+  if not isNew or get(p, 'q') == e.q then return end
+  noteQuote(p, e.q)
+  -- Whoever judged it without that quote judges it anew.
+  save(p)
 end
 
 -- Counts a payout as its line says, in the place of what it counted as before: { d day, b beneficiary, s amounts }.
@@ -206,7 +209,7 @@ local function restore(e)
   if hasOther then noteQuote(p, quote) end
   p = p or { run = e.r, line = e.l, record = { 0, LETTER.unknown, 0, {} } }
   set(p, 'q', e.q)
-  if get(p, 'rc') == 'E_BREACH' then keepLaterEnd(p, e)
+  if quote and (p.state == 'held' or get(p, 'rc') == 'E_BREACH') then keepLaterEnd(p, e)
   else
     set(p, 'x', tonumber(e.x) or 0)
     set(p, 'aa', tonumber(e.t))

@@ -1,4 +1,6 @@
+import { FREE_STATES } from '../../payout.ts';
 import { LUA_OUTBOX_KEYS } from '../keys.ts';
+import { STATE_LETTERS } from '../payouts/stored.ts';
 import { LUA_PRELUDE } from './prelude.ts';
 
 /**
@@ -59,6 +61,7 @@ local function giveFree(hash, id)
   end
 end
 
+local FREE = { ${FREE_STATES.map((state) => `${STATE_LETTERS[state]} = true`).join(', ')} }
 -- A host that was lost since, or is not back yet, may have paid anew what was free.
 local mayBePaid = redis.call('HEXISTS', runKey(run), 'atLoss') == 1 or redis.call('HGET', HEAD, 'season') ~= serverNow()
 for i = 3, #ARGV, 5 do
@@ -68,7 +71,9 @@ for i = 3, #ARGV, 5 do
     if quote ~= '' and ARGV[i + 3] ~= '' then forgetPayment(knownPaymentsKey(ARGV[i + 3]), quote) end
   end
   local hash = ARGV[i + 4]
-  if hash ~= '' and not mayBePaid then giveFree(hash, id) end
+  -- Its payment may have been found since the caller read it.
+  local isFree = FREE[redis.call('GETRANGE', statesKey(run), ARGV[i], ARGV[i])]
+  if hash ~= '' and isFree and not mayBePaid then giveFree(hash, id) end
 end
 redis.call('UNLINK', rowsKey(run, ARGV[2]))
 return 1

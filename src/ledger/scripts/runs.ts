@@ -160,6 +160,23 @@ return { 'moved', to }
 `;
 
 /**
+ * Notes that the quotes which payouts of a run left behind were asked for, and how many that were proven dead have a payment.
+ *
+ * KEYS[1] prefix; ARGV[1] run id; ARGV[2] how many quotes there were
+ * Returns 1, or 0 where there are more by now.
+ */
+export const NOTE_ASKED = `${LUA_PRELUDE}
+local run, found = ARGV[1], 0
+local dead = redis.call('LRANGE', deadKey(run), 0, -1)
+if #dead + redis.call('LLEN', besideKey(run)) ~= tonumber(ARGV[2]) then return 0 end
+for _, entry in ipairs(dead) do
+  if wasFound(run, string.match(entry, ' (.*)$')) then found = found + 1 end
+end
+redis.call('HSET', runKey(run), 'deadQuotesFound', found)
+return 1
+`;
+
+/**
  * Puts off the start of a run that waits for it.
  *
  * KEYS[1] prefix; ARGV[1] run id; ARGV[2] the time, or 'schedule'; ARGV[3] why

@@ -38,20 +38,17 @@ export async function finishRun(ledger: Ledger, runId: string): Promise<boolean>
 export async function lookUpDeadQuotes(deps: PayDeps & { ledger: Ledger }, run: Run): Promise<void> {
   if (run.deadQuotesFound !== null) return;
   const { runs } = deps.ledger;
-  const told = await runs.quotesFound(run.id);
-  let isCertain = true;
+  const all = await runs.formerQuotes(run.id);
   // People know of those that were found, and may have settled them since.
-  const former = (await runs.formerQuotes(run.id)).filter(({ quoteId }) => !told.has(quoteId));
+  const told = await runs.quotesFound(run.id);
+  const former = all.filter(({ quoteId }) => !told.has(quoteId));
+  let isCertain = true;
   for (const quote of await quotesToAsk(deps, run, former)) {
     const { payout, now } = await deps.payouts.read({ runId: run.id, line: quote.line });
-    const result = payout === undefined ? 'nothing-left' : await lookUpFormer(deps, payout, { ...quote, now });
-    isCertain &&= result !== 'unknown';
+    const isAsked = payout === undefined || (await lookUpFormer(deps, payout, { ...quote, now }));
+    isCertain &&= isAsked;
   }
-  if (!isCertain) return;
-  const found = await runs.quotesFound(run.id);
-  const dead = (await runs.formerQuotes(run.id)).filter(({ isProvenDead }) => isProvenDead);
-  const count = dead.filter(({ quoteId }) => found.has(quoteId)).length;
-  await runs.note(run.id, { deadQuotesFound: String(count) });
+  if (isCertain) await runs.noteAsked(run.id, all.length);
 }
 
 /** All of them at first and at last; in between only those that may still be paid. */
@@ -69,23 +66,23 @@ async function quotesToAsk(
   return open.length > 0 ? open : former;
 }
 
-/** Looks up one quote that a payout left behind, and holds the payout where it has a payment that should not be. */
+/** Looks up one quote that a payout left behind, and holds the payout where it has a payment that should not be. False where it has to be asked for again. */
 async function lookUpFormer(
   deps: PayDeps & { ledger: Ledger },
   payout: Payout,
   { quoteId, isProvenDead, now }: FormerQuote & { readonly now: number },
-): Promise<'nothing-left' | 'unknown' | 'breach'> {
-  if (quoteId === payout.paymentId) return 'nothing-left';
+): Promise<boolean> {
+  if (quoteId === payout.paymentId) return true;
   const reading = await lookUpPatiently(deps, payout, quoteId);
-  if (reading.kind === 'nothing') return 'unknown';
-  if (reading.kind === 'not-found' && mayBePaid(deps, payout, { quoteId, isProvenDead, now })) return 'unknown';
-  if (reading.kind === 'not-found' || (await isOfAnother(deps.ledger, payout, reading.payment))) return 'nothing-left';
+  if (reading.kind === 'nothing') return false;
+  if (reading.kind === 'not-found') return !mayBePaid(deps, payout, { quoteId, isProvenDead, now });
+  if (await isOfAnother(deps.ledger, payout, reading.payment)) return true;
   // A payment that came to nothing pays nobody; that its quote had been proven dead is broken all the same.
-  if (!isProvenDead && hasFailed(reading.payment)) return 'nothing-left';
+  if (!isProvenDead && hasFailed(reading.payment)) return true;
   const was = isProvenDead ? 'proven dead' : 'armed too';
   const evidence = `the quote ${quoteId} was ${was} and has a payment, which is ${reading.payment.paymentState}`;
   await holdBreach(deps, payout, { evidence, quoteId, shown: { quoteId, paymentId: reading.payment.paymentId } });
-  return 'breach';
+  return true;
 }
 
 /** Whether the end of a quote that is not proven dead may be ahead; of another one than the payout's own it is not kept. */

@@ -1,0 +1,81 @@
+import { type Mutation, named, replaced } from './mutation.ts';
+
+const COMPARE = 'src/ledger/scripts/compare.ts';
+const SETTLED = 'test/runs/settled-and-found.test.ts';
+const LATE = 'test/runs/late-quotes.test.ts';
+
+/** What a comparison of logs tells people, once, and what they settled before it. */
+export const TOLD_AND_OVERTURNED_MUTATIONS: readonly Mutation[] = [
+  {
+    guard: 'a yes to a quote beside is news until people were told of it',
+    edits: replaced(COMPARE, "wasFound(p.run, e.y) and p.state ~= 'unknown'", "p.state ~= 'unknown'"),
+    caughtBy: named(
+      SETTLED,
+      'a payment beside that was found is known again after a restore to a time when its payout was held already',
+    ),
+  },
+  {
+    guard: 'what people knew when they settled is no news',
+    edits: replaced('src/runs/decide/decide.ts', '        ...knownYes(payout),\n', ''),
+    caughtBy: named(
+      SETTLED,
+      'a restart of Redis that forgets nothing undoes nothing that two people settled as not paid: a payout whose payment the service made and forgot',
+    ),
+  },
+  {
+    guard: 'a payment that was found after a settlement overturns it',
+    edits: replaced(COMPARE, '(not isTold or overturns(e, p))', 'not isTold'),
+    caughtBy: named(
+      SETTLED,
+      'a payment that is found after two people settled its payout as not paid stops the retry also where a restore forgot it: one that the service had made and forgotten',
+    ),
+  },
+  {
+    guard: 'a confirmed rejection stays',
+    edits: replaced('src/pay/look-up/look-up.ts', '!payout.rejectionConfirmed && isOver', 'isOver'),
+    caughtBy: named(
+      SETTLED,
+      'what two people settled as not paid stays so, and in the retry file, where all is verified and another quote stands beside',
+    ),
+  },
+  {
+    guard: 'a quote that logs bring is asked for, also where the run has ended',
+    edits: replaced('src/ledger/scripts/records.ts', "redis.call('HDEL', runKey(p.run), 'deadQuotesFound')", ''),
+    caughtBy: named(
+      LATE,
+      'a quote that a late host brings to a run which had ended is asked for until it can be paid no more',
+    ),
+  },
+  {
+    guard: 'of several quotes the one that ends last decides',
+    edits: replaced(
+      COMPARE,
+      "if quote and (p.state == 'held' or get(p, 'rc') == 'E_BREACH') then keepLaterEnd(p, e)",
+      'if false then',
+    ),
+    caughtBy: named(
+      LATE,
+      'the day that people wait for a quote of a late host without an end outlasts one later line of its own quote',
+    ),
+  },
+  {
+    guard: 'a proposal from before a breach is void',
+    edits: replaced(
+      'src/ledger/payouts/decide-move.ts',
+      "if (move.values?.reasonCode !== undefined) values.delete('pr');",
+      '',
+    ),
+    caughtBy: named(
+      'test/runs/proposed-before-a-breach.test.ts',
+      'a proposal from before a payment of another quote was found is void, and whoever settles the payout reads of that payment',
+    ),
+  },
+  {
+    guard: 'a cancelled run is reported once nothing of it is open',
+    edits: replaced('jobs/report.ts', '!hasEnded(run)', 'run.finishedAt === null'),
+    caughtBy: named(
+      'test/restore/cancelled-run.test.ts',
+      'a quote of a cancelled run that is proven dead after its other rows were paid is looked up once more, and the report says what became of its row',
+    ),
+  },
+];
