@@ -86,7 +86,11 @@ export const BESIDE_PROOF_AND_RESUME_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a quote beside a payment is asked for until it can be paid no more',
-    edits: replaced('src/runs/after/finish.ts', "reading.kind === 'not-found' && mayBePaid(", 'now < 0 && mayBePaid('),
+    edits: replaced(
+      'src/runs/after/finish.ts',
+      "if (reading.kind === 'not-found') return !mayBePaid(deps,",
+      "if (reading.kind === 'not-found') return now > 0 || !mayBePaid(deps,",
+    ),
     caughtBy: named(BESIDE, 'another quote of a payout that is paid is asked for until that can be paid no more'),
   },
   {

@@ -88,7 +88,7 @@ export const LATE_HOST_AND_FORGED_WORD_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a reference that a lost host may have used is not forgotten by a purge',
-    edits: replaced('src/ledger/scripts/purge.ts', `hash ~= '' and not mayBePaid`, `hash ~= ''`),
+    edits: replaced('src/ledger/scripts/purge.ts', `hash ~= '' and isFree and not mayBePaid`, `hash ~= ''`),
     caughtBy: named(
       TESTS,
       'a reference that came free before a write-off is held although the rows that freed it were removed since',

@@ -72,7 +72,16 @@ export const TOLD_AND_OVERTURNED_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'a cancelled run is reported once nothing of it is open',
-    edits: replaced('jobs/report.ts', '!hasEnded(run)', 'run.finishedAt === null'),
+    // Either alone would do.
+    edits: [
+      ...replaced('jobs/report.ts', '!hasEnded(run)', 'run.finishedAt === null'),
+      ...replaced('jobs/worker.ts', '&& hasEnded(run)) await app.jobs', '&& run.finishedAt !== null) await app.jobs'),
+      ...replaced(
+        'src/ledger/scripts/commit.ts',
+        "redis.call('HDEL', runKey(item.run), 'deadQuotesFound')\n  end },\n  -- A quote beside",
+        'end },\n  -- A quote beside',
+      ),
+    ],
     caughtBy: named(
       'test/restore/cancelled-run.test.ts',
       'a quote of a cancelled run that is proven dead after its other rows were paid is looked up once more, and the report says what became of its row',
