@@ -28,8 +28,8 @@ import { openLateTelling } from '../look/late.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, withApp } from '../open.ts';
 import { personName } from '../options.ts';
-import { print, printJson, safeText, say, stderr } from '../print.ts';
-import { carrierOf } from '../print-run.ts';
+import { isShownWhole, print, printJson, safeText, say, shellWord, stderr } from '../print.ts';
+import { carrierOf, workerCommand } from '../print-run.ts';
 import { exitCodeOf } from '../run-end.ts';
 import { warnOfRoot } from '../serve/as-root.ts';
 import { openPayService } from '../serve/pay-service.ts';
@@ -118,7 +118,7 @@ async function runFile(file: string | undefined, given: RunOptions, at: AtCrashP
       await tellHalt(app);
       progress.phase('writing the report');
       progress.end();
-      const code = await concludeRun(app, run.id, { ...given, sameCommand: sameCommand(file, given) });
+      const code = await concludeRun(app, run.id, { ...given, carriesOn: carryingOn(app, file, given) });
       if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
       await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
       if (!stop.aborted) return code;
@@ -128,10 +128,22 @@ async function runFile(file: string | undefined, given: RunOptions, at: AtCrashP
   );
 }
 
-/** What carries on with the run once this process has ended. */
-function sameCommand(file: string, { rehearse }: RunOptions): string {
-  const shown = /^[\w./-]+$/.test(file) ? file : `'${file}'`;
-  return `payrun run ${safeText(shown)}${rehearse === undefined ? '' : ` --rehearse ${rehearse}`}`;
+/**
+ * What carries on with the run once this process has ended: the same file, taken and read as it was. Where a terminal cannot
+ * show that as it has to be typed, any worker.
+ */
+function carryingOn(app: App, file: string, given: RunOptions): string {
+  const { template, skipInvalid, reportDir, rehearse, seed: chosen } = given;
+  const words = [
+    'payrun run',
+    shellWord(file),
+    ...(template === undefined ? [] : ['--template', shellWord(template)]),
+    ...(skipInvalid ? ['--skip-invalid'] : []),
+    ...(reportDir === undefined ? [] : ['--report-dir', shellWord(reportDir)]),
+    ...(rehearse === undefined ? [] : ['--rehearse', rehearse]),
+    ...(chosen === undefined ? [] : ['--seed', String(chosen)]),
+  ].join(' ');
+  return isShownWhole(words) ? words : workerCommand(app);
 }
 
 async function interruptedText(app: App, runId: string): Promise<string> {
@@ -198,7 +210,7 @@ async function tellHalt({ ledger }: App): Promise<void> {
 async function concludeRun(
   app: App<JobQueues>,
   runId: string,
-  given: RunOptions & { readonly sameCommand: string },
+  given: RunOptions & { readonly carriesOn: string },
 ): Promise<ExitCode> {
   const { summary, paths } = await writeReport(app, runId, given.reportDir);
   const run = await readRun(app, runId);
@@ -213,7 +225,7 @@ async function concludeRun(
         ...rehearsed,
         summaryText(summary),
         ...nextSteps(run, {
-          carriesOn: given.sameCommand,
+          carriesOn: given.carriesOn,
           ...(isLeftToSettle ? { settles: await carrierOf(app, run) } : {}),
           held: await heldText(app, run),
         }),
