@@ -46,7 +46,7 @@ function refusalOf(error: unknown): Refusal | undefined {
 
 function refuseRedis(error: Error): Refusal {
   return new Refusal(
-    `Redis stopped answering or cannot work: ${error.message}`,
+    error.name === 'ReplyError' ? `Redis cannot work: ${error.message}` : 'Redis does not answer.',
     'See "payrun doctor". When Redis is back, start the same command again: it carries on.',
     { kind: 'unavailable', cause: error },
   );

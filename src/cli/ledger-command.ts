@@ -1,5 +1,6 @@
 import type { JobQueues } from '../../jobs/open.ts';
 import type { App } from '../app.ts';
+import { Refusal } from '../refusal.ts';
 import {
   type ArgumentsWords,
   type CommandWords,
@@ -10,13 +11,18 @@ import {
   type Nothing,
   type OptionsWords,
 } from './command.ts';
+import type { ExitCode } from './exit-code.ts';
 import { type LedgerOptions, withLedger } from './open.ts';
 
 type LedgerCommandWords<
   Takes extends ArgumentsWords,
   Options extends OptionsWords,
   Above extends OptionsWords,
-> = CommandWords<Takes, Options, Above> & Omit<LedgerOptions, 'sandbox'>;
+> = CommandWords<Takes, Options, Above> &
+  Omit<LedgerOptions, 'sandbox'> & {
+    /** What is told of a ledger that cannot be reached, where that says more than usual. */
+    readonly unreachable?: (refusal: Refusal) => Refusal;
+  };
 
 /**
  * A command that looks at the ledger or steers runs: it is opened before `run`, as `withLedger` opens it. It says of which
@@ -35,6 +41,14 @@ export function ledgerCommand<
     const sandbox = 'sandbox' in given && given['sandbox'] === true;
     const isJson = 'json' in given && given['json'] === true;
     const options = { ...words, sandbox, tellsPlace: words.tellsPlace ?? !isJson };
-    return await withLedger((app, stop) => run(app, given, stop), options);
+    let isReached = false;
+    const reached = async (app: App<JobQueues>, stop: AbortSignal): Promise<ExitCode | undefined> => {
+      isReached = true;
+      return await run(app, given, stop);
+    };
+    return await withLedger(reached, options).catch((error: unknown) => {
+      const isUnreachable = !isReached && error instanceof Refusal && error.kind === 'unavailable';
+      throw isUnreachable && words.unreachable !== undefined ? words.unreachable(error) : error;
+    });
   });
 }

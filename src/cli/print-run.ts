@@ -34,8 +34,12 @@ export async function printRun(app: Shown, run: Run, { json }: { json: boolean }
 }
 
 /** The command that shows a run going on; where no worker lives, nothing of it goes on by itself. */
-export async function carrierOf({ jobs, serviceName }: Shown, { id }: Run): Promise<string> {
-  if ((await jobs.workers()).length > 0) return `payrun watch ${id}`;
+export async function carrierOf(app: Shown, { id }: Run): Promise<string> {
+  return (await app.jobs.workers()).length > 0 ? `payrun watch ${id}` : workerCommand(app);
+}
+
+/** The command of a worker, which pays whatever waits. */
+export function workerCommand({ serviceName }: Pick<Shown, 'serviceName'>): string {
   return serviceName === SANDBOX_NAME ? 'payrun worker --sandbox' : 'payrun worker';
 }
 

@@ -6,15 +6,15 @@ import { codeOf } from '../refusal.ts';
 import { jsonText } from '../report/json-text.ts';
 import { asciiOf, isAsciiAlone, openTerminal, type Terminal } from './terminal.ts';
 
-/** Data, on standard output. */
+/** What people read, on standard output. */
 export function print(text: string): void {
   const terminal = stdout();
-  terminal.write(`${terminal.toned(text)}\n`);
+  terminal.write(`${terminal.toned(asGiven(text))}\n`);
 }
 
 /** Data as one line of JSON that is safe on a terminal; what it cannot show is escaped, which changes no value. */
 export function printJson(value: unknown): void {
-  print(shownJson(value));
+  stdout().write(`${shownJson(value)}\n`);
 }
 
 function shownJson(value: unknown): string {
@@ -55,7 +55,7 @@ export async function* jsonLines(values: AsyncIterable<unknown>): AsyncGenerator
 export function say(text: string): void {
   try {
     const terminal = stderr();
-    terminal.write(`${terminal.toned(text)}\n`);
+    terminal.write(`${terminal.toned(asGiven(text))}\n`);
   } catch {
     // A file on a full disk: what is said is lost, and what is done goes on.
   }
@@ -74,4 +74,32 @@ export function stderr(): Terminal {
 /** Text of several lines with nothing in it that steers a terminal. */
 export function safeText(text: string): string {
   return text.split('\n').map(escapeUnseen).join('\n');
+}
+
+/** Whether a terminal shows the text as it is, so that it can be copied from there. */
+export function isShownWhole(text: string): boolean {
+  return escapeUnseen(text) === text && (!isAsciiAlone(terminalVariables()) || asciiOf(text) === text);
+}
+
+/** What may be a command that is named to be typed. */
+const NAMED = /((?:"|-> |: )payrun )([a-z-]+)/g;
+let given: { readonly file: string; readonly commands: readonly string[] } | undefined;
+
+/** Has `asGiven` repeat the file of settings that this command was given, for these commands. */
+export function repeatEnvFile(file: string | undefined, commands: readonly string[]): void {
+  given = file === undefined ? undefined : { file, commands };
+}
+
+/** Text in which each command that is named reads the settings that this one was given: without them it asks another ledger. */
+export function asGiven(text: string): string {
+  if (given === undefined) return text;
+  const { file, commands } = given;
+  return text.replaceAll(NAMED, (named: string, before: string, name: string) =>
+    commands.includes(name) ? `${before}--env-file ${shellWord(file)} ${name}` : named,
+  );
+}
+
+/** A word for a shell: one with anything that a shell would read stands in quotation marks. */
+export function shellWord(text: string): string {
+  return /^[A-Za-z0-9_.,:/+@%-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -5,7 +5,7 @@ import { VERSION } from '../version.ts';
 import { COMMANDS } from './commands.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { helpCommand } from './help.ts';
-import { stderr, stdout } from './print.ts';
+import { repeatEnvFile, stderr, stdout } from './print.ts';
 
 const ENV_FILE = '--env-file';
 const WITHOUT_SETTINGS: ReadonlySet<string> = new Set(['init', 'help', 'completion', 'completion-server']);
@@ -46,9 +46,11 @@ export async function openProgram({ end, at = noCrash }: ProgramHooks, wanted?: 
   program.addCommand(helpCommand(program), { hidden: true });
   program.addCommand(completionServer(end), { hidden: true });
   program.hook('preAction', async (_program, command) => {
+    const { envFile } = program.opts<{ envFile?: string }>();
+    repeatEnvFile(envFile, Object.keys(COMMANDS));
     if (WITHOUT_SETTINGS.has(command.name())) return;
     const { loadSettings } = await import('../config/config.ts');
-    loadSettings(program.opts<{ envFile?: string }>().envFile);
+    loadSettings(envFile);
   });
   throwInstead(program, 'payrun');
   return program;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Refusal } from '../refusal.ts';
 import { EXIT } from './exit-code.ts';
+import { say } from './print.ts';
 
 /** Ends at the first SIGINT, SIGTERM or SIGHUP; a second one ends the process at once. */
 export interface Stop {
@@ -12,12 +13,20 @@ export interface Stop {
 /** What is in flight when a command ends may end within this; the rest is looked up by whoever comes next. */
 export const STOP_MS = 8000;
 
+/** What is said at the signal where something is under way. */
+export const STOPPING = `Stopping: what is under way may end within ${STOP_MS / 1000} s. A second Ctrl-C ends it at once.`;
+const AT_ONCE =
+  'Interrupted at once; what was under way is looked up by whoever comes next. The same command carries on.';
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export function onStop(): Stop {
   const stopping = new AbortController();
   const stop = (): void => {
-    if (stopping.signal.aborted) process.exit(EXIT.interrupted);
+    if (stopping.signal.aborted) {
+      say(AT_ONCE);
+      process.exit(EXIT.interrupted);
+    }
     stopping.abort();
   };
   for (const name of SIGNALS) process.on(name, stop);

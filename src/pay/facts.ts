@@ -39,9 +39,13 @@ export async function acceptPayment(
   payout: Payout,
   found: FoundPayment,
 ): Promise<'written' | 'changed'> {
-  const { quoteId, payment, isOurs = true } = found;
-  await noteAnswer(deps, payout, { quoteId, paymentId: payment.paymentId, ...(isOurs ? {} : { isNamed: true }) });
-  return await storePayment(deps, payout, found);
+  const { quoteId, payment, isOurs = true, isAgreed = false } = found;
+  const line: AnswerLine = { quoteId, paymentId: payment.paymentId, ...(isOurs ? {} : { isNamed: true }) };
+  if (!isAgreed) await noteAnswer(deps, payout, line);
+  const result = await storePayment(deps, payout, found);
+  // What was not settled must not be known as settled; until then the audit log knows it.
+  if (isAgreed && result === 'written') await noteAnswer(deps, payout, line);
+  return result;
 }
 
 /**
@@ -55,7 +59,7 @@ export async function storePayment(deps: PayDeps, payout: Payout, found: FoundPa
   let twin: string | undefined;
   for (let tries = 1; ; tries++) {
     const { answer, ...accepted } = await accept(deps, payout, found);
-    if (answer.result === 'changed') return 'changed';
+    if (answer.result === 'changed' || isHeldMeanwhile(found, answer)) return 'changed';
     twin ??= accepted.twin;
     const evidence = breachOf(answer, { quoteId, paymentId: payment.paymentId }) ?? twin;
     if (evidence === undefined) return 'written';
@@ -80,7 +84,8 @@ async function accept(
     ...(isOurs ? {} : { version: payout.version }),
     ...(act === undefined ? {} : { act }),
     leavesQuote,
-    isFact: isFact(found),
+    // Nor does it end a breach that came since people saw the payout.
+    isFact: isFact(found) || payout.reasonCode !== 'E_BREACH',
     referenceHash: hashReference(payout.row.reference),
     dueMs: FIRST_TRACK_MS,
     actor: deps.owner,
@@ -92,6 +97,10 @@ async function accept(
   const answer = await moveWatched(deps, { ...move, isAlone: isFact(found) && !hasFailed(payment) });
   if (answer.result !== 'shared') return { answer };
   return { answer: await moveWatched(deps, move), twin: await paidTwin(deps, payout) };
+}
+
+function isHeldMeanwhile({ isAgreed = false }: FoundPayment, { result, state }: MoveAnswer): boolean {
+  return isAgreed && result === 'there' && state === 'held';
 }
 
 function isFact({ isOurs = true, isAgreed = false }: FoundPayment): boolean {

@@ -5,6 +5,7 @@ import type { IntentRoom } from '../ledger/intents/room.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NotedOutage } from '../ledger/outages.ts';
 import type { Run } from '../payout.ts';
+import { faultWords } from '../service/answer.ts';
 import type { Answering, Away, OperationAlone } from '../service/answering.ts';
 import { type Work, workOf, workWords } from './progress.ts';
 import { dirsText, type WaitedDir, waitedFor, waitedForRemedy, waitedForWords } from './waited-for.ts';
@@ -135,7 +136,8 @@ function goesOn(
 
 /** An outage in one sentence. */
 function outageWords({ name, since, fault = 'has not answered', dirs }: Outage, now: number): string {
-  const sinceText = ` since ${rfc3339(since)} (${secondsSince(since, now)} s)`;
+  const seconds = secondsSince(since, now);
+  const sinceText = ` since ${rfc3339(since)}${seconds === 0 ? '' : ` (${seconds} s)`}`;
   return dirs === undefined ? `${name} ${fault}${sinceText}.` : waitedForWords(dirs, sinceText);
 }
 
@@ -146,8 +148,8 @@ interface LookDeps {
   readonly dataDirId: string;
 }
 
-/** Of what waits while no worker lives; one that was killed counts as living for half a minute. */
-export const NO_WORKER = 'No worker lives: nothing is sent.';
+/** Of what waits while no worker is running; one that was killed counts as living for half a minute. */
+export const NO_WORKER = 'No worker is running: nothing is sent.';
 
 /** What workers see to be away now, and what keeps a run from being paid, each in a few sentences, for who only looks. */
 export async function outagesNoted(
@@ -226,10 +228,10 @@ const REQUESTS: Readonly<Record<OperationAlone, string>> = {
 };
 
 function faultOf({ operation, fault }: Away): { fault?: string } {
-  const why = fault === null ? '' : ` (${fault})`;
+  const why = fault === null ? '' : ` (${faultWords(fault)})`;
   if (operation !== null) return { fault: `has answered no ${REQUESTS[operation]}${why}` };
   if (fault === null) return {};
-  return { fault: fault.startsWith('HTTP') ? `has answered ${fault}` : `has not answered${why}` };
+  return { fault: fault.startsWith('HTTP') ? `has been answering ${fault}` : `has not answered${why}` };
 }
 
 /** Asks Redis again and again, one question at a time: whether it answers, and whom payments wait for since it was restarted. */
@@ -267,8 +269,13 @@ function openRedisLook({ clock, ledger, place, dataDirId }: OutageDeps) {
   };
 }
 
-const IS_FULL = 'is full';
+const IS_FULL = 'has been full';
 const FULL_CODES: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT', undefined]);
+
+function diskFault(code: string | undefined): string {
+  if (FULL_CODES.has(code)) return IS_FULL;
+  return code === 'EROFS' ? 'has been read-only' : `could not be written (${code})`;
+}
 
 /** What the intent log could not write to comes first: then nothing is sent. */
 function openDiskLook({ clock, config: { dataDir }, freeBytes = freeBytesOf, intentRoom }: OutageDeps) {
@@ -278,7 +285,7 @@ function openDiskLook({ clock, config: { dataDir }, freeBytes = freeBytesOf, int
     await intentRoom.isThere();
     const lost = intentRoom.fault();
     if (lost !== undefined) {
-      const fault = FULL_CODES.has(lost.code) ? IS_FULL : `cannot be written (${lost.code})`;
+      const fault = diskFault(lost.code);
       return { what: 'disk', name: `The disk of ${intentRoom.folder}`, since: lost.since, fault };
     }
     const free = await freeBytes(dataDir).catch(() => undefined);

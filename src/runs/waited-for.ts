@@ -33,7 +33,8 @@ export function dirsText(dirs: readonly WaitedDir[]): string {
 
 /** Why nothing is sent; `sinceText` tells from when on. */
 export function waitedForWords(dirs: readonly WaitedDir[], sinceText = ''): string {
-  return `Nothing is sent${sinceText}: Redis was restarted, and nobody has compared the intent logs of ${dirsText(dirs)}.`;
+  const sent = sinceText === '' ? 'is sent' : `has been sent${sinceText}`;
+  return `Nothing ${sent}: Redis was restarted, and nobody has compared the intent logs of ${dirsText(dirs)}.`;
 }
 
 /** What to do about them; `writeOff` is the command for an `ID`, for whoever has commands. */

@@ -149,3 +149,10 @@ export function failureOf(error: unknown): { readonly reason: string; readonly c
   const tls = code === 'EPROTO' || code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS');
   return { reason: tls ? `TLS ${code}` : code, certificate: false };
 }
+
+/** What people are told of a failure whose code only the library knows. */
+export function faultWords(reason: string): string {
+  if (reason === 'UND_ERR_SOCKET') return 'the connection was closed without an answer';
+  if (reason === 'UND_ERR_HEADERS_TIMEOUT' || reason === 'UND_ERR_BODY_TIMEOUT') return 'no answer came in time';
+  return reason.startsWith('HPE_') ? 'what answers speaks no HTTP' : reason;
+}

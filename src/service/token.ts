@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { Answer } from './answer.ts';
+import { type Answer, faultWords } from './answer.ts';
 import { parseErrors, parseToken } from './replies.ts';
 import type { HeldToken, Seal } from './token-seal.ts';
 
@@ -67,7 +67,7 @@ export class TokenUnavailable extends Error {
   readonly certificate: boolean;
 
   constructor(reason: string, certificate = false) {
-    super(`No access token could be had from the service (${reason}).`);
+    super(`No access token could be had from the service (${faultWords(reason)}).`);
     this.reason = reason;
     this.certificate = certificate;
   }

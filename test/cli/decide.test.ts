@@ -187,3 +187,16 @@ test('a held row is allowed by two people also where each command starts the pri
   }
   expect(await byItself.run(['run', 'second.csv'])).toMatchObject({ code: 0 });
 });
+
+test.each([
+  ['E_LIKELY', /^All of one reason: payrun allow \S+ --reason-code E_LIKELY --reason TEXT --as NAME \(or drop/m],
+  ['E_DIR_LOST', /^None of them can be decided now\. Why, and from when on: payrun show \S+ REFERENCE$/m],
+])('the list of what is held for %s names a command that can work now', async (reasonCode, told) => {
+  const place = { PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(payrun.dir, `data-${reasonCode}`) };
+  const app = await openTestApp(redis.url, place);
+  onTestFinished(() => app.close());
+  const runId = await recordRun(app.ledger, { lines: [2] });
+  const hold = { runId, line: 2, to: 'held', actor: 'test', reason: reasonCode } as const;
+  await app.ledger.payouts.move({ ...hold, values: { reasonCode, reason: 'a reason' } });
+  expect((await payrun.run(['list', runId, '--outcome', 'held'], place)).stderr).toMatch(told);
+});

@@ -58,16 +58,16 @@ test('a full disk of the intent log is told in one line, nothing is armed, and r
   await onSmallDisk(join(cwd, 'data/intents'), 12, async (disk) => {
     const runId = await submitted(at);
     const running = processes.start(['run', 'payouts.csv'], { cwd, env });
-    await running.said(`The disk of ${disk.path} is full since 20`);
+    await running.said(`The disk of ${disk.path} has been full since 20`);
     await running.said('wait. payrun keeps trying and goes on by itself.');
     const status = await processes.run(['status', runId], { cwd, env: looking });
     expect(status.stdout).toMatch(/^state +paying$/m);
-    expect(status.stderr).toContain(`The disk of ${disk.path} is full since 20`);
+    expect(status.stderr).toContain(`The disk of ${disk.path} has been full since 20`);
     disk.resize(1024);
     const { code, stdout, stderr } = await running.ended;
     expect(code).toBe(EXIT.ok);
     expect(stdout).toMatch(new RegExp(`rows +${ROWS} +${ROWS}`));
-    expect(stderr.match(/is full since/g)).toHaveLength(1);
+    expect(stderr.match(/has been full since/g)).toHaveLength(1);
     expect(stderr).toContain(`The disk of ${disk.path} has room again after`);
     expect(stderr).not.toContain('{"');
   });
@@ -231,7 +231,7 @@ test('a host that is lost before Redis is restarted is told by worker, watch, st
   expect((await processes.run(['doctor'], { cwd, env })).stdout).toContain(`anna proposes to write ${id} off`);
   const second = await writeOff('bob');
   expect(second.stdout).toMatch(/^written off: \d+ payouts are held/);
-  expect(second.stderr).toMatch(/payrun list RUN --outcome held.*from a day on[^]*payrun release --as NAME/);
+  expect(second.stderr).toMatch(/payrun list RUN --outcome held.*after a day[^]*payrun release --as NAME/);
   await working.said(`Nothing waits for the data directory ${id} (${join(cwd, 'lost')} on ${hostname()}) any more`);
   const { stdout: held } = await processes.run(['list', runId, '--outcome', 'held', '--json'], { cwd, env });
   const [first] = z.array(z.object({ reference: z.string() })).parse(JSON.parse(held));
@@ -245,12 +245,12 @@ test('where no worker lives, watch and status say so, and name the command that 
   const at = desk(redis.url);
   const runId = await submitted(at);
   const watching = processes.start(['watch', runId], { cwd: at.cwd, env: at.looking });
-  await watching.said('No worker lives: nothing is sent.');
+  await watching.said('No worker is running: nothing is sent.');
   await watching.said('Start one: payrun worker');
   watching.kill('SIGINT');
   await watching.ended;
   const { stdout, stderr } = await processes.run(['status', runId], { cwd: at.cwd, env: at.looking });
-  expect(stderr).toContain(`No worker lives: nothing is sent. 0 of ${ROWS} rows were sent`);
+  expect(stderr).toContain(`No worker is running: nothing is sent. 0 of ${ROWS} rows were sent`);
   expect(stderr).not.toContain('Ends about');
   expect(stdout).toContain('payrun worker');
 });

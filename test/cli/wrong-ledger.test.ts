@@ -307,3 +307,12 @@ test('a payout file that is not there makes no ledger', async () => {
   expect(told).toMatchObject({ exitCode: 3, text: expect.stringContaining('does not exist') });
   expect(readdirSync(dir)).toEqual([]);
 });
+
+test('a halt that cannot reach Redis says that nothing was halted, and what goes on by itself', async () => {
+  vi.stubEnv('REDIS_URL', 'redis://127.0.0.1:9');
+  const { text, exitCode } = (await refused('halt --reason x --as anna')) ?? {};
+  expect(exitCode).toBe(69);
+  expect(text).toMatch(/^Nothing was halted\. Redis at redis:\/\/127\.0\.0\.1:9\/0 cannot be used/);
+  expect(text).toContain('once it answers, what waits goes on by itself. To prevent that, stop the workers');
+  expect((await refused('release --as anna'))?.text).not.toContain('halted');
+});

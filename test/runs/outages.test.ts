@@ -95,7 +95,7 @@ const GOES_ON = '51 of 300 rows were sent, 249 wait. payrun keeps trying and goe
 test('a service that is away is told at once with what waits, once, and again when it is back', async () => {
   const { said, noted } = await watched({ service: [3, 45], seconds: 50 });
   expect(said).toEqual([
-    [3, `The payments service (https://service.example test t1) has not answered since ${NOW}3.000Z (0 s). ${GOES_ON}`],
+    [3, `The payments service (https://service.example test t1) has not answered since ${NOW}3.000Z. ${GOES_ON}`],
     [45, 'The payments service (https://service.example test t1) answers again after 42 s.'],
   ]);
   expect(noted).toHaveLength(43);
@@ -120,20 +120,20 @@ test('where Redis is not waited for without end, the end is told', async () => {
 test('a full disk is told by its name in one line, not with every row that waits for it', async () => {
   const { said } = await watched({ disk: [1, 40], seconds: 45 });
   expect(said.map(([, line]) => line)).toEqual([
-    `The disk of /data is full since ${NOW}1.000Z (0 s). ${GOES_ON}`,
+    `The disk of /data has been full since ${NOW}1.000Z. ${GOES_ON}`,
     'The disk of /data has room again after 39 s.',
   ]);
 });
 
 test.each([
-  ['ENOSPC', 'is full', 'has room again'],
-  ['EROFS', 'cannot be written (EROFS)', 'can be written again'],
+  ['ENOSPC', 'has been full', 'has room again'],
+  ['EROFS', 'has been read-only', 'can be written again'],
 ])(
   'a disk that takes no intent line (%s) is told by its name in one line, and to those who only look',
   async (code, words, back) => {
     const { said, noted } = await watched({ intents: [1, 40], code, seconds: 45 });
     expect(said.map(([, line]) => line)).toEqual([
-      `The disk of /data/intents ${words} since ${NOW}1.000Z (0 s). ${GOES_ON}`,
+      `The disk of /data/intents ${words} since ${NOW}1.000Z. ${GOES_ON}`,
       `The disk of /data/intents ${back} after 39 s.`,
     ]);
     expect(noted[0]).toEqual([{ what: 'disk', name: 'The disk of /data/intents', since: BEGAN + 1000, fault: words }]);
@@ -152,12 +152,13 @@ test('a private Redis that answers now and then on a full disk is back once the 
 
 test.each([
   ['ECONNREFUSED', 'has not answered (ECONNREFUSED)', ''],
-  ['HTTP 503', 'has answered HTTP 503', ''],
+  ['UND_ERR_SOCKET', 'has not answered (the connection was closed without an answer)', ''],
+  ['HTTP 503', 'has been answering HTTP 503', ''],
   ['ENOTFOUND', 'has not answered (ENOTFOUND)', ' See the address.'],
 ])('a service that is away is shown with what became of the latest request: %s', async (why, words, hint) => {
   const { said } = await watched({ service: [3, 10], seconds: 5, why });
   expect(said[0]?.[1]).toBe(
-    `The payments service (https://service.example test t1) ${words} since ${NOW}3.000Z (0 s). ${GOES_ON}${hint}`,
+    `The payments service (https://service.example test t1) ${words} since ${NOW}3.000Z. ${GOES_ON}${hint}`,
   );
 });
 
@@ -173,7 +174,7 @@ test('a data directory that keeps everything waiting is named with the folder an
 
 function waits(seconds: number): string {
   return (
-    `Nothing is sent since ${NOW}3.000Z (${seconds} s): Redis was restarted, and nobody has compared the intent logs of ` +
+    `Nothing has been sent since ${NOW}3.000Z (${seconds} s): Redis was restarted, and nobody has compared the intent logs of ` +
     'the data directory lost. 51 of 300 rows were sent, 249 wait. Start a worker on it. If it does not come back, ' +
     'two people write it off: write off lost.'
   );

@@ -160,6 +160,7 @@ export function moveRun(store: Store, runId: string, { move, now }: { move: RunM
   if (to === 'finished' || to === 'cancelled') {
     run.finishedAt = now;
     run.fields['finishedChanges'] = String(run.changes);
+    delete run.fields['deadQuotesFound'];
   }
   store.live.add(runId);
   run.events.push({ event: to, actor: move.actor, reason });

@@ -19,9 +19,9 @@ test('the page of a run that is paid tells when it ends, at the rate that was me
   const shown = async () => (await anna.get(`/runs/${run}`)).text;
   expect(await shown()).not.toContain('Ends about');
   await app.ledger.runs.note(run, pace());
-  expect(await shown()).toContain('No worker lives: nothing is sent.');
+  expect(await shown()).toContain('No worker is running: nothing is sent.');
   vi.spyOn(app.jobs, 'workers').mockResolvedValue([{ host: 'a', pid: 7 }]);
-  expect(await shown()).not.toContain('No worker lives');
+  expect(await shown()).not.toContain('No worker is running');
   expect(await shown()).toMatch(/Ends about <time [^>]*>20[^<]*<\/time> at 0\.5 payments a second, as measured\./);
   await app.ledger.state.halt('anna', 'test');
   expect(await shown()).not.toContain('Ends about');

@@ -1,4 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { App } from '../../src/app.ts';
+import { openRedisCheck } from '../../src/web/limits/redis-answers.ts';
 import { recordRun } from '../runs/recorded-run.ts';
 import { useTestRedis } from '../support/redis.ts';
 import { openApiRig } from './api-rig.ts';
@@ -50,4 +52,15 @@ test('pages and the API say within seconds that Redis does not answer, and answe
     process.kill(own.pid, 'SIGCONT');
   }
   await expect.poll(async () => (await get('/runs')).status, { timeout: 60_000, interval: 500 }).toBe(200);
+});
+
+test('the time since which Redis does not answer stays that of the first question of an outage', async () => {
+  let at = Date.UTC(2026, 3, 1);
+  const reads: Promise<[]>[] = [Promise.reject(new Error('Connection is closed.')), new Promise(() => {})];
+  const clock = { now: () => at, monotonic: () => at, sleep: async () => {} };
+  const ledger = { outages: { read: () => reads.shift() ?? Promise.resolve([]) } };
+  const check = openRedisCheck({ clock, ledger: ledger as unknown as App['ledger'] });
+  await expect(check()).rejects.toThrow();
+  at += 10_000;
+  await expect(check()).rejects.toThrow('has not answered since 2026-04-01T00:00:00.000Z');
 });

@@ -14,6 +14,7 @@ export const haltCommand = ledgerCommand(
   {
     tellsPlace: false,
     purpose: 'halt',
+    unreachable: refuseUnreachable,
     options: {
       reason: ['<text>', 'why', reasonText],
       as: ['<name>', 'who does it', personName.optional()],
@@ -77,5 +78,14 @@ function refuseUnknown(): Refusal {
     'Redis was restarted or went back in time, and payrun does not know yet what was sent.',
     'Start a worker on each data directory: it compares its intent logs within seconds. Then release it.',
     { kind: 'unavailable' },
+  );
+}
+
+function refuseUnreachable(refusal: Refusal): Refusal {
+  return new Refusal(
+    `Nothing was halted. ${refusal.message}`,
+    'Nothing is sent while Redis is away; once it answers, what waits goes on by itself. To prevent that, stop the workers ' +
+      '(SIGTERM), or halt as soon as it answers.',
+    { kind: 'unavailable', cause: refusal },
   );
 }

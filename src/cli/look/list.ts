@@ -3,7 +3,8 @@ import { rfc3339 } from '../../clock.ts';
 import { OUTCOMES, type Outcome, type Payout, type RefusedRow, type Run } from '../../payout.ts';
 import { Refusal } from '../../refusal.ts';
 import type { RunDocument } from '../../report/document.ts';
-import { type ReportRow, reportRow } from '../../report/row.ts';
+import { isRefused, type ReportRow, reportRow } from '../../report/row.ts';
+import { choicesOf, type DecisionRules, readDecisionRules } from '../../runs/decide/choices.ts';
 import { documentOf } from '../../runs/document.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { trueRows } from '../../runs/safety/shown-seals.ts';
@@ -13,6 +14,8 @@ import { withLedger } from '../open.ts';
 import { jsonLines, print, printAll, printJson, printTexts, say } from '../print.ts';
 import { reconciledWords } from '../print-run.ts';
 import { isRowless, rowlessText } from './awaiting-row.ts';
+
+type Row = Payout | RefusedRow;
 
 const ROW_HEADER = ['line', 'reference', 'amount', '', 'outcome', 'state', 'payment', 'reason'];
 /** What the cells of a row mostly take: a reference has at most 36 characters, an id has 36. */
@@ -36,18 +39,54 @@ export const listCommand = command(
     const list = async (app: App): Promise<undefined> => {
       if (runId === undefined) return await listRuns(app, json);
       const run = await readRun(app, runId);
-      const rows = reportRows(trueRows(app, run, app.ledger.runs.rows(run.id)), outcome);
+      const tells = !json && outcome === 'held' && run.counts.held > 0;
+      const held = openHeld(tells ? await readDecisionRules(app) : undefined);
+      const rows = reportRows(held.noting(trueRows(app, run, app.ledger.runs.rows(run.id))), outcome);
       await (json ? printAll(jsonLines(rows)) : printTexts(textLines(rows)));
-      if (!json && outcome === 'held' && run.counts.held > 0) say(whatToDo(run.id));
+      if (tells) say(whatToDo(run.id, held));
     };
     return await withLedger(list, { tellsPlace: !json });
   },
 );
 
-function whatToDo(runId: string): string {
+/** Commands of what people may decide of several payouts at once. */
+const IN_BULK = { allow: 'allow', drop: 'drop', 'not-paid': 'resolve --not-paid', paid: null } as const;
+
+/** What is known of the held rows of a list once it was read; without rules nothing is. */
+function openHeld(rules: DecisionRules | undefined) {
+  const codes = new Set<string>();
+  const commands = new Set<string>();
+
+  function note(payout: Payout, known: DecisionRules): void {
+    if (payout.reasonCode !== null) codes.add(payout.reasonCode);
+    for (const { decision, whyNot } of choicesOf(payout, known)) {
+      const name = IN_BULK[decision];
+      if (whyNot === null && name !== null) commands.add(name);
+    }
+  }
+
+  return {
+    codes,
+    commands,
+    async *noting(batches: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[], void> {
+      for await (const batch of batches) {
+        for (const row of batch) if (rules !== undefined && !isRefused(row) && row.state === 'held') note(row, rules);
+        yield batch;
+      }
+    },
+  };
+}
+
+function whatToDo(runId: string, { codes, commands }: Pick<ReturnType<typeof openHeld>, 'codes' | 'commands'>): string {
+  const one = `payrun show ${runId} REFERENCE`;
+  if (commands.size === 0) return `None of them can be decided now. Why, and from when on: ${one}`;
+  const [name = '', ...others] = commands;
+  const [verb = '', ...options] = name.split(' ');
+  const code = codes.size === 1 ? [...codes].join('') : 'CODE';
+  const or = others.length === 0 ? '' : ` (or ${others.join(', or ')})`;
   return [
-    `Two people decide. What they may do with one: payrun show ${runId} REFERENCE`,
-    `All of one reason: payrun allow ${runId} --reason-code CODE --reason TEXT --as NAME (or drop, or resolve)`,
+    `Two people decide. What they may do with one: ${one}`,
+    `All of one reason: ${['payrun', verb, runId, '--reason-code', code, ...options].join(' ')} --reason TEXT --as NAME${or}`,
   ].join('\n');
 }
 
@@ -74,7 +113,7 @@ function runCells({ run, document }: { run: Run; document: RunDocument }): strin
 }
 
 async function* reportRows(
-  batches: AsyncIterable<readonly (Payout | RefusedRow)[]>,
+  batches: AsyncIterable<readonly Row[]>,
   outcome: Outcome | undefined,
 ): AsyncGenerator<ReportRow, void> {
   for await (const batch of batches) {

@@ -29,7 +29,7 @@ export function tellOutages(
     stop: AbortSignal.any([stop, closed.signal]),
     redisWaitMs,
     writeOff: WRITE_OFF,
-    neverAnswered: 'It never answered: check its address with "payrun doctor".',
+    neverAnswered: 'This process has had no answer from it: if its address may be wrong, "payrun doctor" checks it.',
     ...telling,
   });
 }

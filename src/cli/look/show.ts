@@ -10,7 +10,7 @@ import { referenceOf } from '../../runs/search/row-list.ts';
 import { type Story, storyFacts, storyOf } from '../../runs/story.ts';
 import { columns } from '../columns.ts';
 import { ledgerCommand } from '../ledger-command.ts';
-import { print, printJson } from '../print.ts';
+import { print, printJson, shellWord } from '../print.ts';
 
 /** `payrun show`: one payout's whole story. */
 export const showCommand = ledgerCommand(
@@ -100,9 +100,4 @@ const COMMANDS = {
 function decideCommand({ runId, row }: Payout, decision: Decision): string {
   const [name, options] = COMMANDS[decision];
   return `payrun ${name} ${runId} ${shellWord(row.reference)}${options} --reason TEXT --as NAME`;
-}
-
-/** A reference with anything that a shell would read stands in quotation marks. */
-function shellWord(text: string): string {
-  return /^[A-Za-z0-9_.,:/+@%-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -22,7 +22,7 @@ const NEXT_PERSON = 'Still needed: another person, with the same command and the
 const UNTIL_RELEASED =
   '\nEverything is halted until two people release it: "payrun release --as NAME", then the same by another NAME.';
 const AFTER_WRITE_OFF =
-  '"payrun list RUN --outcome held" shows what is held. Two people settle it from a day on: docs/operation.md, "Host lost", step 4.' +
+  '"payrun list RUN --outcome held" shows what is held. Two people settle it, after a day: docs/operation.md, "Host lost", step 4.' +
   UNTIL_RELEASED;
 const AFTER_ADOPTION =
   'Start a worker once with each of them: it compares its intent logs. Then hand the same files in again.' +

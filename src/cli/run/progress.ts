@@ -12,6 +12,7 @@ import {
   workOf,
   workWords,
 } from '../../runs/progress.ts';
+import { asGiven } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 
 const PLAIN_EVERY_MS = 5000;
@@ -78,7 +79,7 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
       last = run;
     },
     say(line) {
-      terminal.write(`${isOpen ? CLEAR : ''}${line}\n`);
+      terminal.write(`${isOpen ? CLEAR : ''}${asGiven(line)}\n`);
       isOpen = false;
     },
     show(run, { isWaitedFor }) {

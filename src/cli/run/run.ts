@@ -28,17 +28,19 @@ import { openLateTelling } from '../look/late.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, withApp } from '../open.ts';
 import { personName } from '../options.ts';
-import { print, printJson, safeText, say, stderr } from '../print.ts';
-import { carrierOf } from '../print-run.ts';
+import { isShownWhole, print, printJson, safeText, say, shellWord, stderr } from '../print.ts';
+import { carrierOf, workerCommand } from '../print-run.ts';
 import { exitCodeOf } from '../run-end.ts';
 import { warnOfRoot } from '../serve/as-root.ts';
 import { openPayService } from '../serve/pay-service.ts';
-import { STOP_MS, unlessStopped } from '../stop.ts';
+import { stopWorker } from '../serve/stop-worker.ts';
+import { STOPPING, unlessStopped } from '../stop.ts';
 import { heldText } from './held-rows.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { handedInBefore, nextSteps } from './next-steps.ts';
 import { describeProblems } from './problem-text.ts';
 import { openProgress, type Progress } from './progress.ts';
+import { openPatience, type Patiently, refuseSilentRedis, unlessRedisIsGone } from './redis-wait.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
 import { remarksOn, stagePlanOf, submitOptions } from './submit-options.ts';
 import { openWaitLimit, type WaitLimit } from './wait-limit.ts';
@@ -101,9 +103,9 @@ async function runFile(file: string | undefined, given: RunOptions, at: AtCrashP
         await prepareRehearsal(app.config.dataDir, rehearsal, app);
       }
       tellOutages(app, { stop, progress, redisWaitMs: given.wait });
-      const { early, submitted } = await unlessStopped(handIn(app, file, { ...given, progress, stop }), stop).finally(
-        () => progress.end(),
-      );
+      const patiently = openPatience(app, { waitMs: given.wait, stop });
+      const handingIn = patiently(() => handIn(app, file, { ...given, progress, stop }));
+      const { early, submitted } = await unlessStopped(handingIn, stop).finally(() => progress.end());
       if (submitted.kind === 'refused') {
         await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
         say(describeProblems(submitted.checked));
@@ -114,24 +116,39 @@ async function runFile(file: string | undefined, given: RunOptions, at: AtCrashP
       for (const remark of remarksOn(submitted, { stages: stagePlanOf(given), maxCostDriftBp: given.maxCostDrift }))
         say(remark);
       say(isNew ? `run ${run.id}, ${run.rows} rows` : `this file is run ${run.id} of ${run.fileName} already`);
-      await payRun(app, run, { ...given, early, stop, progress });
-      await tellHalt(app);
-      progress.phase('writing the report');
-      progress.end();
-      const code = await concludeRun(app, run.id, { ...given, sameCommand: sameCommand(file, given) });
-      if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
-      await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
-      if (!stop.aborted) return code;
-      say(await interruptedText(app, run.id));
-      return EXIT.interrupted;
+      return await unlessRedisIsGone(app, { ...progress, stop }, async () => {
+        await payRun(app, run, { ...given, early, stop, progress, patiently });
+        await patiently(() => tellHalt(app));
+        progress.phase('writing the report');
+        progress.end();
+        const told = { ...given, carriesOn: carryingOn(app, file, given) };
+        const code = await patiently(() => concludeRun(app, run.id, told));
+        if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
+        await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
+        if (!stop.aborted) return code;
+        say(await interruptedText(app, run.id));
+        return EXIT.interrupted;
+      });
     },
   );
 }
 
-/** What carries on with the run once this process has ended. */
-function sameCommand(file: string, { rehearse }: RunOptions): string {
-  const shown = /^[\w./-]+$/.test(file) ? file : `'${file}'`;
-  return `payrun run ${safeText(shown)}${rehearse === undefined ? '' : ` --rehearse ${rehearse}`}`;
+/**
+ * What carries on with the run once this process has ended: the same file, taken and read as it was. Where a terminal cannot
+ * show that as it has to be typed, any worker.
+ */
+function carryingOn(app: App, file: string, given: RunOptions): string {
+  const { template, skipInvalid, reportDir, rehearse, seed: chosen } = given;
+  const words = [
+    'payrun run',
+    shellWord(file),
+    ...(template === undefined ? [] : ['--template', shellWord(template)]),
+    ...(skipInvalid ? ['--skip-invalid'] : []),
+    ...(reportDir === undefined ? [] : ['--report-dir', shellWord(reportDir)]),
+    ...(rehearse === undefined ? [] : ['--rehearse', rehearse]),
+    ...(chosen === undefined ? [] : ['--seed', String(chosen)]),
+  ].join(' ');
+  return isShownWhole(words) ? words : workerCommand(app);
 }
 
 async function interruptedText(app: App, runId: string): Promise<string> {
@@ -198,7 +215,7 @@ async function tellHalt({ ledger }: App): Promise<void> {
 async function concludeRun(
   app: App<JobQueues>,
   runId: string,
-  given: RunOptions & { readonly sameCommand: string },
+  given: RunOptions & { readonly carriesOn: string },
 ): Promise<ExitCode> {
   const { summary, paths } = await writeReport(app, runId, given.reportDir);
   const run = await readRun(app, runId);
@@ -213,7 +230,7 @@ async function concludeRun(
         ...rehearsed,
         summaryText(summary),
         ...nextSteps(run, {
-          carriesOn: given.sameCommand,
+          carriesOn: given.carriesOn,
           ...(isLeftToSettle ? { settles: await carrierOf(app, run) } : {}),
           held: await heldText(app, run),
         }),
@@ -228,19 +245,21 @@ interface Paying {
   readonly wait: number;
   readonly stop: AbortSignal;
   readonly progress: Progress;
+  readonly patiently: Patiently;
 }
 
 /** Works until nothing more can be done for the run now, or until a signal ends it. */
-async function payRun(app: App<JobQueues>, { id }: Run, { early, wait, stop, progress }: Paying): Promise<void> {
+async function payRun(app: App<JobQueues>, { id }: Run, paying: Paying): Promise<void> {
+  const { early, wait, stop, progress, patiently } = paying;
   const isSettled = async (): Promise<boolean> => {
-    const run = await readRun(app, id);
+    const run = await patiently(() => readRun(app, id));
     progress.note(run);
     return hasEnded(run) && run.counts.accepted === 0;
   };
   try {
     if (await isSettled()) return;
     const deps = early ?? (await openPayService(app, { signal: stop, hasEnded: isSettled }));
-    if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: wait, stop, progress });
+    if (deps !== undefined) await workOn(app, deps, { runId: id, waitMs: wait, stop, progress, patiently });
   } finally {
     progress.end();
   }
@@ -251,21 +270,23 @@ interface Work {
   readonly waitMs: number;
   readonly stop: AbortSignal;
   readonly progress: Progress;
+  readonly patiently: Patiently;
 }
 
 async function workOn(app: App<JobQueues>, deps: PayDeps, work: Work): Promise<void> {
   const fault = new AbortController();
-  await requireSeason(deps);
+  await work.patiently(() => requireSeason(deps));
   const worker = startWorker(app, deps, (error) => fault.abort(error));
   const ended = AbortSignal.any([work.stop, fault.signal]);
   try {
     await Promise.race([watchRun(app, work, ended), aborted(ended)]);
   } finally {
-    await worker.stop(STOP_MS);
+    if (work.stop.aborted) work.progress.say(STOPPING);
+    await stopWorker(app, worker);
   }
   fault.signal.throwIfAborted();
-  const run = await readRun(app, work.runId);
-  if (hasEnded(run)) await lookUpDeadQuotes({ ...deps, ledger: app.ledger }, run);
+  const run = await work.patiently(() => readRun(app, work.runId));
+  if (hasEnded(run)) await work.patiently(() => lookUpDeadQuotes({ ...deps, ledger: app.ledger }, run));
 }
 
 /** Looks at the run until waiting any longer would not help. A Redis that is away is waited for as long as unknown payouts are. */
@@ -283,7 +304,8 @@ async function watchRun(app: App<JobQueues>, work: Work, ended: AbortSignal): Pr
       await tellLate(run);
       answeredAt = app.clock.monotonic();
     } catch (error) {
-      if (error instanceof Refusal || app.clock.monotonic() - answeredAt > work.waitMs) throw error;
+      if (error instanceof Refusal) throw error;
+      if (app.clock.monotonic() - answeredAt > work.waitMs) throw refuseSilentRedis(work.waitMs, error);
     }
     await app.clock.sleep(LOOK_EVERY_MS, ended);
   }

@@ -16,7 +16,11 @@ import { printRun } from '../print-run.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { handedInBefore } from './next-steps.ts';
 import { describeProblems } from './problem-text.ts';
+import { openPatience } from './redis-wait.ts';
 import { remarksOn, stagePlanOf, submitOptions } from './submit-options.ts';
+
+/** As long as `payrun run` waits for a Redis that is away, unless told. */
+const REDIS_WAIT_MS = 15 * 60_000;
 
 const options = {
   ...submitOptions,
@@ -52,7 +56,8 @@ async function submitFile(path: string, given: GivenOptions<typeof options>, at:
   requireService(readConfig(), given);
   const first = { makesLedger: given.sandbox || given.newLedger, purpose: 'hand in to' };
   return await withApp({ logLevel: 'error', at, ...first }, async (app, stop) => {
-    tellOutages(app, { stop });
+    tellOutages(app, { stop, redisWaitMs: REDIS_WAIT_MS });
+    const patiently = openPatience(app, { waitMs: REDIS_WAIT_MS, stop });
     const { skipInvalid, json, maxCostDrift: maxCostDriftBp } = given;
     requireCostPreview(maxCostDriftBp, app.asker);
     const submission = {
@@ -65,7 +70,8 @@ async function submitFile(path: string, given: GivenOptions<typeof options>, at:
       maxCostDriftBp,
       stages: stagePlanOf(given),
     };
-    const submitted = await submitRun({ ...app, previewCost: costPreviewOf(app.asker, app) }, submission);
+    const deps = { ...app, previewCost: costPreviewOf(app.asker, app) };
+    const submitted = await patiently(() => submitRun(deps, submission));
     if (submitted.kind === 'refused') {
       say(describeProblems(submitted.checked));
       if (json) printJson(problemsDocument(submitted.checked));

@@ -16,6 +16,7 @@ import { say } from '../print.ts';
 import { STOP_MS } from '../stop.ts';
 import { refuseRoot } from './as-root.ts';
 import { openPayService } from './pay-service.ts';
+import { stopWorker } from './stop-worker.ts';
 
 /** Connections that have not closed so long after that are left to the system. */
 const CLOSE_MS = 1500;
@@ -86,7 +87,7 @@ async function workUntil(
     if (!ended.aborted) await once(ended, 'abort');
     say(`payrun worker ${process.pid} is stopping`);
   } finally {
-    await worker.stop(STOP_MS);
+    await stopWorker(app, worker);
   }
   fault.signal.throwIfAborted();
 }

@@ -149,6 +149,7 @@ if to == 'paying' then redis.call('HDEL', rk, 'lastOutcomes') end
 if to == 'paying' and redis.call('HEXISTS', rk, 'stageOver') == 1 then nextStage(rk) end
 if to == 'finished' or to == 'cancelled' then
   redis.call('HSET', rk, 'finishedAt', at, 'finishedChanges', redis.call('HGET', rk, 'changes'))
+  redis.call('HDEL', rk, 'deadQuotesFound')
   redis.call('ZADD', WATCH, at, run)
 end
 -- It may wait for days, and what was paid may come back meanwhile.

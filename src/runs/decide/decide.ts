@@ -192,10 +192,10 @@ async function settlePaid(deps: DecideDeps, payout: Payout, agreed: Agreed & { a
   // A payment of its own quote may turn up beside it.
   const leavesQuote = found.payment.paymentId !== quoteId;
   if (found.isAsShown === true) {
-    await noteAnswer(found.pay, payout, { quoteId, paymentId: found.payment.paymentId, isNamed: true });
     const isOver = finalState(found.payment.paymentState) === 'completed';
     const end = isOver ? ({ to: 'completed' } as const) : ({ to: 'accepted', dueMs: FIRST_TRACK_MS } as const);
     await moveOrRefuse(deps, payout, { ...people, ...end, leavesQuote, values: paymentValues(found.payment, payout) });
+    await noteAnswer(found.pay, payout, { quoteId, paymentId: found.payment.paymentId, isNamed: true });
     return;
   }
   const accepted = await acceptPayment({ ...found.pay, owner: people.actor }, payout, {

@@ -10,16 +10,23 @@ const SILENT_MS_MAX = 3000;
  * (503) where no answer comes within 3 s.
  */
 export function openRedisCheck({ clock, ledger }: Pick<App, 'clock' | 'ledger'>): () => Promise<void> {
-  let open: { readonly since: number; readonly askedAt: number; readonly answer: Promise<unknown> } | undefined;
+  let open: { readonly askedAt: number; readonly answer: Promise<unknown> } | undefined;
+  let silentSince: number | undefined;
+
+  async function ask(): Promise<void> {
+    try {
+      await ledger.outages.read();
+      silentSince = undefined;
+    } finally {
+      open = undefined;
+    }
+  }
+
   return async () => {
-    open ??= {
-      since: clock.now(),
-      askedAt: clock.monotonic(),
-      answer: ledger.outages.read().finally(() => {
-        open = undefined;
-      }),
-    };
-    const { since, askedAt, answer } = open;
+    // A question that fails is followed by others in the same outage.
+    const since = (silentSince ??= clock.now());
+    open ??= { askedAt: clock.monotonic(), answer: ask() };
+    const { askedAt, answer } = open;
     const waiting = new AbortController();
     const late = clock.sleep(Math.max(0, askedAt + SILENT_MS_MAX - clock.monotonic()), waiting.signal).then(() => {
       throw new Problem(
