@@ -92,3 +92,6 @@ export function codeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }
+
+/** What is told of a file or folder on a disk that nothing can be written to. */
+export const IS_READ_ONLY = 'is on a disk that is read-only';

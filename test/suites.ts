@@ -14,7 +14,7 @@ export const PLACES: readonly (readonly [place: string, suite: Suite])[] = [
   // It starts none.
   ['test/cli/progress.test.ts', 'quick'],
   ['test/cli/wait-limit.test.ts', 'quick'],
-  ['test/cli/held-rows.test.ts', 'quick'],
+  ['test/cli/reason-lines.test.ts', 'quick'],
   ['test/cli/next-steps.test.ts', 'quick'],
   ['test/crash/kill.test.ts', 'quick'],
   ['test/browser/whole-way.test.ts', 'quick'],

@@ -1,7 +1,7 @@
 import { IntentLogFault } from '../ledger/intents/intent-log.ts';
 import { BlockListFault } from '../ledger/script.ts';
 import { isRedisLoss } from '../redis/loss.ts';
-import { codeOf, Refusal } from '../refusal.ts';
+import { codeOf, IS_READ_ONLY, Refusal } from '../refusal.ts';
 import { remedyInCommands } from './command-words.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { safeText } from './print.ts';
@@ -57,7 +57,7 @@ const SYSTEM_REMEDIES: ReadonlyMap<string, string> = new Map([
   ['EPERM', 'Give this user the right to it, or name another place.'],
   [
     'EROFS',
-    'Make its disk writable again. A ledger that is on it stays there: another data directory knows nothing of what was paid.',
+    'Make that disk writable again. A ledger that is on it stays there: another data directory knows nothing of what was paid.',
   ],
   ['ENOENT', 'Check the path.'],
   ['ENOTDIR', 'Check the path: a part of it is no folder.'],
@@ -72,6 +72,7 @@ const SYSTEM_REMEDIES: ReadonlyMap<string, string> = new Map([
 function systemRefusal(error: Error): Refusal | undefined {
   const remedy = 'syscall' in error ? SYSTEM_REMEDIES.get(codeOf(error) ?? '') : undefined;
   if (remedy === undefined) return undefined;
-  const kind = codeOf(error) === 'EROFS' ? ({ kind: 'unavailable' } as const) : {};
-  return new Refusal(`The system refused: ${error.message}`, remedy, { ...kind, cause: error });
+  if (codeOf(error) === 'EROFS' && 'path' in error)
+    return new Refusal(`${String(error.path)} ${IS_READ_ONLY}.`, remedy, { kind: 'unavailable', cause: error });
+  return new Refusal(`The system refused: ${error.message}`, remedy, { cause: error });
 }

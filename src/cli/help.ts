@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { Refusal } from '../refusal.ts';
 import { columns } from './columns.ts';
+import { COMMANDS } from './commands.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { print } from './print.ts';
 
@@ -28,16 +29,25 @@ const SETTINGS_NOTE =
 /** `payrun help [TOPIC]`: help of a command, the exit codes, the settings, or the codes of rows. */
 export function helpCommand(program: Command): Command {
   return new Command('help')
-    .description('show help for a command, for exit-codes, settings or codes')
-    .argument('[topic...]', 'a command, exit-codes, settings, codes, or one of these codes')
+    .description('show help for a command, a group of commands, exit-codes, settings or codes')
+    .argument('[topic...]', 'a command, a group such as emergency, exit-codes, settings, codes, or one of these codes')
     .addHelpText('after', '\nExamples:\n  payrun help run\n  payrun help exit-codes\n  payrun help E_DUP_LIKELY')
     .action(async (words: string[]) => {
       const topic = TOPICS[words.join(' ')];
       if (topic !== undefined) return print(await topic());
       const [code = ''] = words;
+      const group = commandsIn(words.join(' '));
+      if (group.length > 0) return print(columns(group));
       if (CODE.test(code)) return print(await codeHelp(code));
       commandAt(program, words).outputHelp();
     });
+}
+
+/** The commands of a group of `payrun --help`, and what each is for. */
+function commandsIn(name: string): string[][] {
+  return Object.entries(COMMANDS).flatMap(([command, { group, about }]) =>
+    group.toLowerCase() === name.toLowerCase() ? [[command, about]] : [],
+  );
 }
 
 /** Codes of rows look so. */
@@ -96,8 +106,8 @@ function commandAt(program: Command, words: readonly string[]): Command {
     const next = command.commands.find((one) => one.name() === word);
     if (next === undefined) {
       throw new Refusal(
-        `There is no help of ${words.join(' ')}.`,
-        'See "payrun --help" for the commands; "help settings", "help exit-codes" and "help codes" are there too.',
+        `There is no help for ${words.join(' ')}.`,
+        'See "payrun --help" for the commands and their groups; "help settings", "help exit-codes" and "help codes" are there too.',
       );
     }
     command = next;

@@ -10,8 +10,8 @@ import { type DocumentDeps, documentOf } from '../runs/document.ts';
 import { type ScheduleChange, scheduleChangesOf, scheduleChangeWords } from '../runs/schedule-changes.ts';
 import { columns } from './columns.ts';
 import { print, printJson, safeText } from './print.ts';
-import { heldText } from './run/held-rows.ts';
 import { nextSteps } from './run/next-steps.ts';
+import { reasonLines } from './run/reason-lines.ts';
 
 interface Shown extends DocumentDeps {
   readonly ledger: Pick<Ledger, 'audit' | 'state' | 'runs'>;
@@ -24,12 +24,12 @@ export async function printRun(app: Shown, run: Run, { json }: { json: boolean }
   const document = await documentOf(app, run);
   if (json) printJson(document);
   else {
-    const [changes, carriesOn, held] = await Promise.all([
+    const [changes, carriesOn, reasons] = await Promise.all([
       scheduleChangesOf(app.ledger, run),
       carrierOf(app, run),
-      heldText(app, run),
+      reasonLines(app, run),
     ]);
-    print(safeText(describeRun(app, { document, run, changes, carriesOn, held })));
+    print(safeText(describeRun(app, { document, run, changes, carriesOn, reasons })));
   }
 }
 
@@ -48,10 +48,10 @@ interface Described {
   readonly run: Run;
   readonly changes: readonly ScheduleChange[];
   readonly carriesOn: string;
-  readonly held: readonly string[];
+  readonly reasons: Awaited<ReturnType<typeof reasonLines>>;
 }
 
-function describeRun(app: Shown, { document, run, changes, carriesOn, held }: Described): string {
+function describeRun(app: Shown, { document, run, changes, carriesOn, reasons }: Described): string {
   const facts = columns([
     ['run', document.runId],
     ['state', stateText(run)],
@@ -69,7 +69,7 @@ function describeRun(app: Shown, { document, run, changes, carriesOn, held }: De
     ['ledger', app.place],
     ['capabilities', capabilityWords(document)],
   ]);
-  return [facts, outcomeTable(document), nextSteps(run, { carriesOn, held }).join('\n')]
+  return [facts, outcomeTable(document), nextSteps(run, { carriesOn, ...reasons }).join('\n')]
     .filter((part) => part !== '')
     .join('\n\n');
 }

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeFolder } from '../files.ts';
-import { codeOf, Refusal } from '../refusal.ts';
+import { codeOf, IS_READ_ONLY, Refusal } from '../refusal.ts';
 
 /** Systems take at most 104 to 108 bytes with the byte that ends them. */
 const SOCKET_PATH_BYTES_MAX = 100;
@@ -49,7 +49,7 @@ export function preparePlace(dataDir: string): PrivatePlace {
   } catch (error) {
     if (error instanceof Refusal || codeOf(error) === undefined) throw error;
     throw new Refusal(
-      `The private Redis cannot use ${dataDir}: ${codeOf(error)}`,
+      `The private Redis cannot use ${dataDir}: ${codeOf(error) === 'EROFS' ? `it ${IS_READ_ONLY}` : codeOf(error)}`,
       'Give a data directory that this user may write to (PAYRUN_DATA_DIR), or set REDIS_URL.',
       { kind: 'unavailable', cause: error },
     );

@@ -97,6 +97,26 @@ export function withSample(samples: readonly Sample[], sample: Sample): readonly
   return [...kept.slice(first), sample];
 }
 
+/**
+ * The samples of a run with one of now, counted from when the work moves: over a time in which nothing could be sent, because
+ * something is away or a stage is over, they tell nothing of its rate.
+ */
+export function withMove(
+  samples: readonly Sample[],
+  run: Run,
+  now: { atMs: number; isCut: boolean },
+): readonly Sample[] {
+  const sample = { atMs: now.atMs, done: rowsTaken(run) };
+  const [first, ...more] = now.isCut || !maySend(run) ? [] : samples;
+  return withSample(first === undefined || (more.length === 0 && first.done === sample.done) ? [] : samples, sample);
+}
+
+/** Whether its workers may have something to send. */
+function maySend(run: Pick<Run, 'state' | 'stages' | 'counts'>): boolean {
+  const { state, stages } = run;
+  return state === 'paying' && rowsTaken(run) < (stages?.ends[stages.at]?.rows ?? Number.POSITIVE_INFINITY);
+}
+
 /** A rate over less tells nothing of the time that is left. */
 const RATE_SPAN_MS_MIN = 5000;
 

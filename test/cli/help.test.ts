@@ -57,6 +57,12 @@ describe('help', () => {
     expect(help).toContain(usage);
   });
 
+  test('of a group names its commands', async () => {
+    const text = await printed('help', 'emergency');
+    expect(text).toMatch(/^halt +\S/m);
+    expect(text).not.toMatch(/^run +/m);
+  });
+
   test('of what there is not is refused', async () => {
     expect(await payrun.run(['help', 'nothing'])).toMatchObject({ code: 2, stdout: '' });
   });

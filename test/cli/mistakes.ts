@@ -298,7 +298,7 @@ export const MISTAKES: readonly Mistake[] = [
     env: OWN_DISK,
     through: onDisk('ro'),
     code: 69,
-    says: 'EROFS',
+    says: 'is on a disk that is read-only',
   },
   {
     mistake: 'Ctrl-C while the file is read',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { openProgress, progressLine } from '../../src/cli/run/progress.ts';
 import { openTerminal } from '../../src/cli/terminal.ts';
+import { withMove } from '../../src/runs/progress.ts';
 import { runOf } from '../report/rows.ts';
 
 const PLAIN = { NO_COLOR: '1' };
@@ -60,7 +61,7 @@ function watchedTerminal() {
   const progress = openProgress({ monotonic: () => at }, openTerminal({ isTTY: true, columns: 200, write }, PLAIN));
   const show = (): string => {
     const counts = { ...run.counts, completed: Math.floor(done), ready: 1000 - Math.floor(done) };
-    progress.show({ ...run, rows: 1000, counts }, { isWaitedFor: true });
+    progress.show({ ...run, state: 'paying', rows: 1000, counts }, { isWaitedFor: true });
     return written.at(-1) ?? '';
   };
   return {
@@ -105,6 +106,41 @@ test('no rate is told while something is away, and afterwards none over that tim
   terminal.progress.setAway([]);
   expect(terminal.pass(4.8, 20)).not.toMatch(/rows\/s|left|waiting/);
   expect(terminal.pass(1, 20)).toContain('20 rows/s');
+});
+
+test('the time in which nothing was sent yet after an outage, or before the next stage, counts for no rate', () => {
+  const terminal = watchedTerminal();
+  terminal.pass(20, 10);
+  terminal.progress.setAway(['redis']);
+  terminal.pass(10);
+  terminal.progress.setAway([]);
+  terminal.pass(8);
+  expect(terminal.pass(5.4, 10)).toContain('10 rows/s');
+  const stages = {
+    ends: [
+      { rows: 10, line: 11 },
+      { rows: 1000, line: 1001 },
+    ],
+    at: 0,
+    goesOnIfPaid: true,
+    isOver: false,
+  };
+  const waiting = {
+    ...run,
+    state: 'paying' as const,
+    rows: 1000,
+    stages,
+    counts: { ...run.counts, completed: 10, ready: 990 },
+  };
+  const before = [
+    { atMs: 0, done: 0 },
+    { atMs: 9000, done: 10 },
+  ];
+  expect(withMove(before, waiting, { atMs: 10_000, isCut: false })).toEqual([{ atMs: 10_000, done: 10 }]);
+  const next = { ...waiting, stages: { ...stages, at: 1 } };
+  expect(withMove([{ atMs: 10_000, done: 10 }], next, { atMs: 12_000, isCut: false })).toEqual([
+    { atMs: 12_000, done: 10 },
+  ]);
 });
 
 /** All that is written of two looks at the run, to a terminal with these variables. */

@@ -190,6 +190,19 @@ describe('payrun init', () => {
     expect(screen).toContain('Written: payrun.env');
   });
 
+  test('on a terminal, each answer that another one makes wrong is asked for again too', async () => {
+    const screen = await answerOnTerminal([
+      [/service: $/, 'https://127.0.0.1:9'],
+      [/\[test\]: $/, 'prod'],
+      ...dialogue.slice(2, 5),
+      [/stays \[.*\]: $/, 'data'],
+      [/absolute path\.[^]*stays \[.*\]: $/, ''],
+      [/confirm it: $/, ''],
+      [/is not the tenant\.[^]*confirm it: $/, 'acme'],
+    ]);
+    expect(screen).toContain('Written: payrun.env');
+  });
+
   test('overwrites nothing', async () => {
     write('payrun.env', LINES);
     expect(await init(ANSWERS)).toMatchObject({ code: 2, stderr: expect.stringContaining('is there already') });
@@ -198,6 +211,12 @@ describe('payrun init', () => {
 
   test.each([
     { what: 'settings that are wrong', answers: ['ftp://x', ...ANSWERS.slice(1)], code: 2, says: 'PAYRUN_SERVICE_URL' },
+    {
+      what: 'a data directory that is no absolute path',
+      answers: [...ANSWERS.slice(0, 5), 'data'],
+      code: 2,
+      says: 'Nothing was written.\nStart "payrun init" again.',
+    },
     { what: 'answers that end early', answers: ANSWERS.slice(0, 3), code: 130, says: 'nothing was written' },
     {
       what: 'prod without the tenant again',

@@ -27,13 +27,18 @@ describe('payrun validate', () => {
     expect(JSON.parse(ended.stdout)).toMatchObject({ rows: 4, valid: 4 });
   });
 
+  test('a template is checked by its name in "payrun template list" too', async () => {
+    const { code, stdout } = await payrun.run(['template', 'check', 'excel-de']);
+    expect([code, stdout]).toEqual([EXIT.ok, expect.stringContaining('What a German Excel saves')]);
+  });
+
   test.each([
     ['a number of rows that is none', ['--expect-rows', '1e3'], '--expect-rows must be'],
     ['a total without a currency', ['--expect-total', '1234.56'], '--expect-total must be'],
     ['a total with a comma', ['--expect-total', 'EUR=1.234,56'], '--expect-total must be'],
     ['a total with too many digits', ['--expect-total', 'JPY=1.5'], 'not an amount of a known currency'],
     ['two totals of a currency', ['--expect-total', 'EUR=1', '--expect-total', 'EUR=2'], 'names a currency twice'],
-    ['a template that is not there', ['--template', 'no.json'], 'cannot be read (ENOENT)'],
+    ['a template that is not there', ['--template', 'no.json'], 'There is no template no.json.'],
     ['a template that is none', ['--template', small], 'Invalid template'],
   ])('does not go on with %s', async (_what, words, message) => {
     const { code, stdout, stderr } = await payrun.run(['validate', small, ...words]);

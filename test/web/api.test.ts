@@ -110,7 +110,8 @@ describe('each operation answers as the served document says', () => {
 
     const again = await anna.call('POST', '/runs', csv(SMALL));
     expect([again.status, again.json]).toEqual([200, document]);
-    expect((await key.call('GET', '/templates')).json).toEqual([]);
+    const templates = (await key.call('GET', '/templates')).json;
+    expect(templates).toContainEqual(expect.objectContaining({ file: 'excel-de.json', name: 'excel-de' }));
   });
 
   test('for runs, their rows and what is downloaded of them', async () => {

@@ -4,7 +4,7 @@ import type { Run, RunState } from '../../payout.ts';
 import { isRedisLoss } from '../../redis/loss.ts';
 import { documentOf } from '../../runs/document.ts';
 import { NO_WORKER, outagesDocument, outageText } from '../../runs/outages.ts';
-import { rowsTaken, type Sample, steadyRateOf, withSample, workOf, workWords } from '../../runs/progress.ts';
+import { rowsTaken, type Sample, steadyRateOf, withMove, workOf, workWords } from '../../runs/progress.ts';
 import { readRun } from '../../runs/read-run.ts';
 import { isSending } from '../../schedules/forecast.ts';
 import { columnsLine } from '../columns.ts';
@@ -70,7 +70,7 @@ async function watch(app: App, runId: string, options: Watching): Promise<ExitCo
   /** The exit code, once there is no more to see. */
   async function look(): Promise<ExitCode | undefined> {
     const run = await readRun(app, runId);
-    samples = withSample(isAway ? [] : samples, { atMs: app.clock.monotonic(), done: rowsTaken(run) });
+    samples = withMove(samples, run, { atMs: app.clock.monotonic(), isCut: isAway });
     if (run.changes !== seen?.changes) await printChange(app, run, { ...options, samples });
     seen = run;
     await tellNoted(run);

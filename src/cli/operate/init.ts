@@ -1,12 +1,13 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { loadSettings, readConfig, settingProblem } from '../../config/config.ts';
 import { ENV_FILE_DEFAULT, envFileText } from '../../config/env-file.ts';
 import { Refusal } from '../../refusal.ts';
 import { command } from '../command.ts';
-import { say } from '../print.ts';
+import { EXIT } from '../exit-code.ts';
+import { say, shellWord } from '../print.ts';
 import { diagnose } from './doctor.ts';
 
 const MODE = 0o600;
@@ -43,7 +44,10 @@ export const initCommand = command(
   async ({ file = ENV_FILE_DEFAULT }) => {
     await writeEnvFile(file);
     loadSettings(file);
-    return await diagnose({ json: false });
+    const code = await diagnose({ json: false });
+    const option = file === ENV_FILE_DEFAULT ? '' : `--env-file ${shellWord(file)} `;
+    if (code === EXIT.ok) say(`Pay a payout file: payrun ${option}run FILE`);
+    return code;
   },
 );
 
@@ -55,31 +59,53 @@ async function writeEnvFile(path: string): Promise<void> {
     );
   }
   const answers = await askAll();
-  readConfig(answers);
+  requireRight(answers);
   writeFileSync(path, envFileText(answers), { mode: MODE, flag: 'wx' });
   say(`Written: ${path}, for you alone to read.`);
+}
+
+/** What came from a file is right or wrong as a whole. */
+function requireRight(answers: Answers): void {
+  try {
+    readConfig(answers);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    throw new Refusal(`${error.message}\nNothing was written.`, 'Start "payrun init" again.', { cause: error });
+  }
 }
 
 async function askAll(): Promise<Record<string, string>> {
   const desk = openDesk();
   try {
     const answers: Record<string, string> = {};
-    for (const question of QUESTIONS) answers[question.name] = await askRight(desk, question);
-    if (answers['PAYRUN_ENVIRONMENT'] === 'prod') answers[CONFIRM_PROD.name] = await desk.ask(CONFIRM_PROD);
+    const ask = async (question: Question): Promise<void> => {
+      answers[question.name] = await askRight(desk, question, answers);
+    };
+    for (const question of QUESTIONS) await ask(question);
+    if (answers['PAYRUN_ENVIRONMENT'] === 'prod') await ask(CONFIRM_PROD);
     return answers;
   } finally {
     desk.close();
   }
 }
 
+type Answers = Readonly<Record<string, string>>;
+
 /** On a terminal a wrong answer is asked for again; answers from a file are checked together. */
-async function askRight(desk: Desk, question: Question): Promise<string> {
+async function askRight(desk: Desk, question: Question, before: Answers): Promise<string> {
   for (;;) {
     const answer = await desk.ask(question);
-    const problem = answer === '' ? 'is needed' : settingProblem(question.name, answer);
+    const problem = problemOf(question.name, answer, before);
     if (problem === undefined || !process.stdin.isTTY) return answer;
     say(`${question.name}: ${problem}.`);
   }
+}
+
+function problemOf(name: string, answer: string, before: Answers): string | undefined {
+  if (name === CONFIRM_PROD.name && answer !== before['PAYRUN_TENANT_ID']) return 'is not the tenant';
+  if (answer === '') return 'is needed';
+  if (name === 'PAYRUN_DATA_DIR' && !isAbsolute(answer)) return 'must be an absolute path';
+  return settingProblem(name, answer);
 }
 
 interface Desk {

@@ -2,13 +2,14 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { COLUMNS } from '../../intake/template/columns.ts';
 import { parseTemplate, readTemplateText, type TemplateProblem } from '../../intake/template/file.ts';
+import { samplesFolder } from '../../intake/template/shipped.ts';
 import { nameOf, type Template } from '../../intake/template/template.ts';
 import { codeOf, Refusal } from '../../refusal.ts';
 import { columns } from '../columns.ts';
 import { command } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { print, printJson, safeText } from '../print.ts';
-import { samplesFolder } from '../run/named-template.ts';
+import { templateFile } from '../run/named-template.ts';
 
 const SCHEMA_FILE = 'template.schema.json';
 
@@ -16,12 +17,12 @@ const checkCommand = command(
   'check',
   {
     about: 'show everything that is wrong with a template, or what it says',
-    takes: { '<file>': 'the template, a JSON file' },
+    takes: { '<file>': 'the template: a JSON file, or a name of "payrun template list"' },
     options: { json: 'print what was found as JSON' },
     examples: ['payrun template check semicolon.json'],
   },
   async ({ file, json }) => {
-    const parsed = parseTemplate(await readTemplateText(file));
+    const parsed = parseTemplate(await readTemplateText(await templateFile(file)));
     const problems = Array.isArray(parsed) ? parsed : [];
     if (json) printJson({ file, valid: problems.length === 0, problems });
     else print(safeText(Array.isArray(parsed) ? describeProblems(file, parsed) : describeTemplate(parsed)));

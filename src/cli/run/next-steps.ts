@@ -10,10 +10,15 @@ export interface Told {
   readonly settles?: string;
   /** What is known of held rows. */
   readonly held?: readonly string[];
+  /** The same of rows that were not paid. */
+  readonly unpaid?: readonly string[];
 }
 
 /** What waits in a run, each as a line that ends with the command for it. */
-export function nextSteps(run: Run, { carriesOn, settles = carriesOn, held = [] }: Told): string[] {
+export function nextSteps(
+  run: Run,
+  { carriesOn, settles = carriesOn, held = [], unpaid: whyUnpaid = [] }: Told,
+): string[] {
   const { id, state, fileSha256 } = run;
   const outcomes = outcomeCounts((of) => run.counts[of]);
   const unpaid = outcomes.rejected + outcomes.failed + outcomes.returned + outcomes.cancelled;
@@ -28,7 +33,8 @@ export function nextSteps(run: Run, { carriesOn, settles = carriesOn, held = [] 
     [hasEnded(run) && unpaid > 0, `${unpaid} not paid`, `payrun retry-file ${id} --output again.csv`],
     [outcomes.refused > 0, `${outcomes.refused} refused when the file was read`, `payrun list ${id} --outcome refused`],
   ];
-  return [...held, ...steps.flatMap(([isWanted, what, command]) => (isWanted ? [`${what} -> ${command}`] : []))];
+  const known = [...held, ...whyUnpaid];
+  return [...known, ...steps.flatMap(([isWanted, what, command]) => (isWanted ? [`${what} -> ${command}`] : []))];
 }
 
 /** Whoever resumes a run after a stage releases more of it than what waited. */

@@ -8,7 +8,7 @@ import {
   type Sample,
   SETTLING_MS,
   steadyRateOf,
-  withSample,
+  withMove,
   workOf,
   workWords,
 } from '../../runs/progress.ts';
@@ -49,10 +49,10 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
   let unshown = '';
   let current = '';
   let last: Run | undefined;
-  function rateOf(done: number): number {
+  function rateOf(run: Run): number {
     const atMs = clock.monotonic();
     const isCut = away.length > 0 || atMs - (samples.at(-1)?.atMs ?? atMs) > GAP_MS_MAX;
-    samples = withSample(isCut ? [] : samples, { atMs, done });
+    samples = withMove(samples, run, { atMs, isCut });
     return steadyRateOf(samples);
   }
 
@@ -84,8 +84,7 @@ export function openProgress(clock: Pick<Clock, 'monotonic'>, terminal: Terminal
     },
     show(run, { isWaitedFor }) {
       last = run;
-      const done = rowsTaken(run);
-      const rate = { done, perSecond: rateOf(done) };
+      const rate = { done: rowsTaken(run), perSecond: rateOf(run) };
       const width = terminal.rewrites ? terminal.width() - 1 : Number.POSITIVE_INFINITY;
       const phase = phaseOf(run);
       put(phase, progressLine(run, { ...rate, width, isWaitedFor, away }).slice(phase.length));
@@ -131,6 +130,9 @@ interface ProgressLine {
   readonly away?: readonly Outage['what'][];
 }
 
+/** What a person may have to do something about. */
+const RESTING = ['held', 'rejected', 'failed', 'returned'] as const;
+
 const AWAY_WORDS = { service: 'the service', redis: 'Redis', disk: 'the disk', season: 'other hosts' } as const;
 
 /**
@@ -151,7 +153,7 @@ export function progressLine(run: Run, options: ProgressLine): string {
     ...(run.stages !== null && run.counts.accepted > 0
       ? [`${countText(run.counts.accepted)} to be settled by the service`]
       : []),
-    ...(run.counts.held > 0 ? [`${countText(run.counts.held)} held`] : []),
+    ...RESTING.flatMap((state) => (run.counts[state] > 0 ? [`${countText(run.counts[state])} ${state}`] : [])),
     ...run.fileTotals.map((total) => moneyText(run, total.currency)),
   ];
   return fitting(parts, width);

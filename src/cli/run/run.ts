@@ -35,11 +35,11 @@ import { warnOfRoot } from '../serve/as-root.ts';
 import { openPayService } from '../serve/pay-service.ts';
 import { stopWorker } from '../serve/stop-worker.ts';
 import { STOPPING, unlessStopped } from '../stop.ts';
-import { heldText } from './held-rows.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { handedInBefore, nextSteps } from './next-steps.ts';
 import { describeProblems } from './problem-text.ts';
 import { openProgress, type Progress } from './progress.ts';
+import { reasonLines } from './reason-lines.ts';
 import { openPatience, type Patiently, refuseSilentRedis, unlessRedisIsGone } from './redis-wait.ts';
 import { prepareRehearsal, type RehearsalChoice, rehearsalSettings, rehearsalText } from './rehearsal.ts';
 import { remarksOn, stagePlanOf, submitOptions } from './submit-options.ts';
@@ -232,7 +232,7 @@ async function concludeRun(
         ...nextSteps(run, {
           carriesOn: given.carriesOn,
           ...(isLeftToSettle ? { settles: await carrierOf(app, run) } : {}),
-          held: await heldText(app, run),
+          ...(await reasonLines(app, run)),
         }),
         ...paths.map((path) => `report ${path}`),
       ].join('\n'),

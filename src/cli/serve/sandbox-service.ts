@@ -4,12 +4,12 @@ import { z } from 'zod';
 import type { Clock, Random } from '../../clock.ts';
 import { checkPayoutFile } from '../../intake/check-file.ts';
 import { previewPayoutFile } from '../../intake/read-file.ts';
+import { samplesFolder } from '../../intake/template/shipped.ts';
 import type { ServiceChoice } from '../../open-pay.ts';
 import { codeOf } from '../../refusal.ts';
 import type { NewIdentity } from '../../sandbox/identities.ts';
 import { noteRunningSandbox } from '../../sandbox/running.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
-import { samplesFolder } from '../run/named-template.ts';
 
 /** Where the sandbox of a data directory keeps what it knows. */
 export const SANDBOX_FOLDER = 'sandbox';

@@ -1,7 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { codeOf, Refusal } from '../../refusal.ts';
+import { codeOf, IS_READ_ONLY, Refusal } from '../../refusal.ts';
 import type { CheckedFile } from '../check-file.ts';
 import { csvLine } from '../csv/csv-line.ts';
 import type { Header } from '../csv/header.ts';
@@ -101,9 +101,14 @@ function marksOf(problems: readonly Problem[]): [codes: string, remedies: string
   return [problems.map(({ code }) => code).join(' '), remedies.join(' / ')];
 }
 
+const TARGET_FAULTS: ReadonlyMap<string, string> = new Map([
+  ['EEXIST', 'is there already'],
+  ['EROFS', IS_READ_ONLY],
+]);
+
 function refuseTarget(target: string, cause: unknown): Refusal {
-  const reason =
-    codeOf(cause) === 'EEXIST' ? 'is there already' : `cannot be written (${codeOf(cause) ?? 'reason unknown'})`;
+  const code = codeOf(cause) ?? 'reason unknown';
+  const reason = TARGET_FAULTS.get(code) ?? `cannot be written (${code})`;
   return new Refusal(
     `The marked-up copy ${target} ${reason}.`,
     'Name a file that does not exist yet, in a folder that this user may write to.',

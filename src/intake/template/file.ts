@@ -35,8 +35,9 @@ export async function readTemplateText(path: string): Promise<string> {
     }
     return text;
   } catch (cause) {
+    const code = codeOf(cause) ?? 'reason unknown';
     throw new Refusal(
-      `The template ${path} cannot be read (${codeOf(cause) ?? 'reason unknown'}).`,
+      code === 'ENOENT' ? `There is no template ${path}.` : `The template ${path} cannot be read (${code}).`,
       'Check the path and the rights of the file.',
       { cause },
     );

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ifThere } from '../../files.ts';
 import { parseTemplate, readTemplateText } from '../../intake/template/file.ts';
+import { samplesFolder } from '../../intake/template/shipped.ts';
 import { Problem } from '../problem.ts';
 
 /** A template that people may choose. */
@@ -12,11 +13,11 @@ export interface TemplateChoice {
   readonly description: string;
 }
 
-/** The valid templates of the folder. */
+/** The valid templates of the folder, and those that come with payrun where it has none of their name. */
 export async function listTemplates(folder: string | null): Promise<TemplateChoice[]> {
   const choices = await Promise.all(
-    (await namesIn(folder)).map(async (file) => {
-      const template = parseTemplate(await readTemplateText(join(folder ?? '', file)));
+    [...(await pathsIn(folder))].map(async ([file, path]) => {
+      const template = parseTemplate(await readTemplateText(path));
       return Array.isArray(template)
         ? []
         : [{ file, name: template.name ?? file, description: template.description ?? '' }];
@@ -25,16 +26,24 @@ export async function listTemplates(folder: string | null): Promise<TemplateChoi
   return choices.flat().toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-/** The text of a template of the folder. Throws a Problem (422) for a name that is none of its files. */
+/** The text of a template that is listed. Throws a Problem (422) for a name that is none of their files. */
 export async function templateText(folder: string | null, file: string): Promise<string> {
-  // Only a name that was listed is ever part of a path.
-  if ((await namesIn(folder)).includes(file)) return await readTemplateText(join(folder ?? '', file));
+  const path = (await pathsIn(folder)).get(file);
+  if (path !== undefined) return await readTemplateText(path);
   const words = 'There is no such template.';
   throw new Problem(422, words, 'Choose one of those that the upload page offers.', { template: words });
 }
 
-async function namesIn(folder: string | null): Promise<string[]> {
-  if (folder === null) return [];
-  const names = (await ifThere(readdir(folder))) ?? [];
-  return names.filter((name) => name.endsWith('.json') && name !== 'template.schema.json');
+async function pathsIn(folder: string | null): Promise<ReadonlyMap<string, string>> {
+  const folders = [await samplesFolder(), ...(folder === null ? [] : [folder])];
+  const paths = new Map<string, string>();
+  for (const one of folders) {
+    const names = (await ifThere(readdir(one))) ?? [];
+    for (const name of names.filter(isTemplate)) paths.set(name, join(one, name));
+  }
+  return paths;
+}
+
+function isTemplate(name: string): boolean {
+  return name.endsWith('.json') && name !== 'template.schema.json';
 }

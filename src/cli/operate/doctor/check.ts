@@ -93,7 +93,14 @@ function findingOf(check: CheckName, error: unknown): Finding {
 }
 
 function notLookedAt(check: CheckName): Finding {
-  return { check, ok: false, found: 'not checked', remedy: null, isLookedAt: false, unreachable: false };
+  return {
+    check,
+    ok: false,
+    found: 'what fails above comes first',
+    remedy: null,
+    isLookedAt: false,
+    unreachable: false,
+  };
 }
 
 /** Whether a version like `7.0.15` is at least the given major and minor one. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { App } from '../../src/app.ts';
-import { heldText } from '../../src/cli/run/held-rows.ts';
+import { reasonLines } from '../../src/cli/run/reason-lines.ts';
 import { payment, payout, runOf } from '../report/rows.ts';
 
 const held = (line: number, reasonCode: string, reason: string | null = null) =>
@@ -36,10 +36,19 @@ test.each([
   ],
 ])('held rows are told with their reasons and the command that lists them', async (rows, words) => {
   const run = runOf(rows);
-  expect(await heldText(ledgerOf(rows), run)).toEqual([`${words} -> payrun list ${run.id} --outcome held`]);
+  expect(await reasonLines(ledgerOf(rows), run)).toMatchObject({
+    held: [`${words} -> payrun list ${run.id} --outcome held`],
+  });
 });
 
 test('a run of which nothing is held has no such line', async () => {
   const rows = [payment(2, 'completed')];
-  expect(await heldText(ledgerOf(rows), runOf(rows))).toEqual([]);
+  expect(await reasonLines(ledgerOf(rows), runOf(rows))).toEqual({ held: [], unpaid: [] });
+});
+
+test('rows that were not paid are told with what the service said', async () => {
+  const why = { state: 'rejected', reasonCode: 'USR_001', reason: 'an amount is too large' } as const;
+  const run = runOf([payout(2, why), payout(3, why)]);
+  const { unpaid } = await reasonLines(ledgerOf([payout(2, why), payout(3, why)]), run);
+  expect(unpaid).toEqual([`2 rejected: USR_001 (an amount is too large) -> payrun list ${run.id} --outcome rejected`]);
 });
