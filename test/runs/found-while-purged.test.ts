@@ -31,5 +31,5 @@ test('a payment that is found while its row is purged keeps its reference: no ot
   const referenceHash = hashReference(rowAt(2).reference);
   await openPurging(redis, ledgerKeys(config.prefix)).rows(desk.runId, [[{ line: 2, referenceHash }]]);
   const place = { runId: await recordRun(ledger, { id: 'r3', lines: [2] }), line: 2 };
-  await expect(armPayout(ledger, place, '0b9a4c1e-77d2-4f35-8e60-000000000041')).rejects.toThrow();
+  await expect(armPayout(ledger, place, '0b9a4c1e-77d2-4f35-8e60-000000000041')).rejects.toThrow(/not armed/);
 });

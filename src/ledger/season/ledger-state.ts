@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { LedgerKeys } from '../keys.ts';
 import { openLookSooner } from '../payouts/look-sooner.ts';
 import { bySecondPerson } from '../people/second-person.ts';
-import { integerOf, listOf, runScript, script, textOf, textsOf, wordOf } from '../script.ts';
+import { integerOf, listOf, redisTime, runScript, script, textOf, textsOf, wordOf } from '../script.ts';
 import { BRING_FORWARD, FORGET_STEP, LOOK_AT_CLOCK, TAKE_TURN } from '../scripts/clock.ts';
 import { COMPARE_LINES } from '../scripts/compare.ts';
 import {
@@ -111,6 +111,8 @@ export interface LedgerState {
   /** Notes which settings of Redis are less durable than they have to be now; none: all are well. */
   noteDurability(settings: readonly string[]): Promise<void>;
   weakTimes(): Promise<WeakTime[]>;
+  /** Redis's time, in milliseconds since 1970. */
+  now(): Promise<number>;
   /** Looks whether the clock of Redis stepped back, and lets nothing wait for it; gives by how many ms, or 0. */
   lookAtClock(): Promise<number>;
 }
@@ -240,7 +242,7 @@ function timedActs(
   keys: LedgerKeys,
 ): Pick<
   LedgerState,
-  'takePace' | 'swapRate' | 'takeTurn' | 'endTurn' | 'lookAtClock' | 'noteDurability' | 'weakTimes'
+  'takePace' | 'swapRate' | 'takeTurn' | 'endTurn' | 'now' | 'lookAtClock' | 'noteDurability' | 'weakTimes'
 > {
   return {
     async noteDurability(settings) {
@@ -264,6 +266,7 @@ function timedActs(
     async endTurn(what) {
       await redis.del(keys.turn(what));
     },
+    now: () => redisTime(redis),
     async lookAtClock() {
       const steppedMs = integerOf(await run('clock', ...PACES));
       if (steppedMs === 0) return 0;

@@ -45,6 +45,16 @@ export function waitingFor(
   return opening.open ? undefined : { at: opening.opensAt, reason: opening.reason };
 }
 
+/** The same by the clock that is behind: that of this host, or that of Redis. */
+export async function startOf(
+  { ledger, config, clock }: Pick<StartDeps, 'ledger' | 'config' | 'clock'>,
+  run: Run,
+  startAt?: RunStart,
+): Promise<Waiting | undefined> {
+  const nowMs = Math.min(clock.now(), await ledger.state.now());
+  return waitingFor({ config, clock: { ...clock, now: () => nowMs } }, run, startAt);
+}
+
 /** How each currency of a run stands that would start now. */
 export function hoursAhead(
   { config, clock }: Pick<StartDeps, 'config' | 'clock'>,

@@ -21,7 +21,7 @@ import { newRunId } from './run-id.ts';
 import { standsOnSameLines } from './same-rows.ts';
 import { type AskedFor, byOf, entryOf, handedInOnRecord, type OnRecord, sealOfRun } from './seal-run.ts';
 import { openStageEnds } from './stage-ends.ts';
-import { type StartRules, waitingFor } from './start.ts';
+import { type StartRules, startOf } from './start.ts';
 
 const CLAIM_TRIES_MAX = 5;
 const BATCHES_IN_FLIGHT_MAX = 4;
@@ -338,7 +338,7 @@ async function releaseRun(
 ): Promise<void> {
   const run = await readRun(deps, runId);
   const askedStart = run.state === 'recording' ? (await handedInBy()).askedStart : null;
-  const start = run.state === 'recording' ? waitingFor(deps, run, askedStart ?? undefined) : undefined;
+  const start = run.state === 'recording' ? await startOf(deps, run, askedStart ?? undefined) : undefined;
   const to = approvalsNeeded(deps.config.approval ?? null, run.fileTotals) > 0 ? 'awaiting-approval' : 'paying';
   const move = { from: 'recording', to, actor, reason: 'submitted', start } as const;
   const { result } = await deps.ledger.runs.move(runId, move);
