@@ -60,7 +60,7 @@ test('the time since which Redis does not answer stays that of the first questio
   const clock = { now: () => at, monotonic: () => at, sleep: async () => {} };
   const ledger = { outages: { read: () => reads.shift() ?? Promise.resolve([]) } };
   const check = openRedisCheck({ clock, ledger: ledger as unknown as App['ledger'] });
-  await expect(check()).rejects.toThrow('Redis');
+  await expect(check()).rejects.toThrow('Connection is closed.');
   at += 10_000;
   await expect(check()).rejects.toThrow('has not answered since 2026-04-01T00:00:00.000Z');
 });

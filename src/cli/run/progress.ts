@@ -153,7 +153,7 @@ export function progressLine(run: Run, options: ProgressLine): string {
     ...(run.stages !== null && run.counts.accepted > 0
       ? [`${countText(run.counts.accepted)} to be settled by the service`]
       : []),
-    ...RESTING.flatMap((state) => (run.counts[state] > 0 ? [`${countText(run.counts[state])} ${state}`] : [])),
+    ...RESTING.flatMap((name) => (run.counts[name] > 0 ? [`${countText(run.counts[name])} ${name}`] : [])),
     ...run.fileTotals.map((total) => moneyText(run, total.currency)),
   ];
   return fitting(parts, width);
