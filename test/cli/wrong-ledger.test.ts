@@ -316,3 +316,10 @@ test('a halt that cannot reach Redis says that nothing was halted, and what goes
   expect(text).toContain('once it answers, what waits goes on by itself. To prevent that, stop the workers');
   expect((await refused('release --as anna'))?.text).not.toContain('halted');
 });
+
+test('a disk that is read-only is told in words, with the file that was asked for', () => {
+  const fault = { code: 'EROFS', syscall: 'open', path: '/mnt/ledger.json' };
+  const { text, exitCode } = explain(Object.assign(new Error('EROFS: read-only file system'), fault));
+  expect(text).toMatch(/^\/mnt\/ledger\.json is on a disk that is read-only\.\nMake that disk writable again\./);
+  expect(exitCode).toBe(69);
+});

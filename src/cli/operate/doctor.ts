@@ -1,10 +1,13 @@
+import { systemClock } from '../../clock.ts';
 import { ASSUMPTIONS } from '../../service/assumptions.ts';
 import { columns } from '../columns.ts';
 import { command } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { print, printJson } from '../print.ts';
+import { print, printJson, say } from '../print.ts';
 import type { Finding } from './doctor/check.ts';
 import { examine } from './doctor/examine.ts';
+
+const SILENT_MS = 3000;
 
 /** `payrun doctor`: checks everything that paying needs, with remedies. */
 export const doctorCommand = command(
@@ -24,11 +27,19 @@ export const doctorCommand = command(
 
 /** Prints what doctor finds, and gives its exit code. */
 export async function diagnose({ json }: { json: boolean }): Promise<ExitCode> {
-  const findings = await examine();
+  const examined = new AbortController();
+  void tellSilence(examined.signal);
+  const findings = await examine().finally(() => examined.abort());
   if (json) printJson(findings.map(documentOf));
   else print(describeFindings(findings));
   if (findings.some(({ unreachable }) => unreachable)) return EXIT.unavailable;
   return findings.every(({ ok }) => ok) ? EXIT.ok : EXIT.usage;
+}
+
+/** What does not answer keeps doctor waiting. */
+async function tellSilence(until: AbortSignal): Promise<void> {
+  await systemClock.sleep(SILENT_MS, until);
+  if (!until.aborted) say('Not everything has answered yet; doctor still waits.');
 }
 
 function describeFindings(findings: readonly Finding[]): string {
