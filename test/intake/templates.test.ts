@@ -353,7 +353,7 @@ describe('a template is refused', () => {
     await expect(readTemplate(path)).rejects.toMatchObject({ name: 'Refusal', kind: 'usage' });
     await expect(readTemplate(`${path}.none`)).rejects.toMatchObject({
       name: 'Refusal',
-      message: expect.stringContaining('ENOENT'),
+      message: expect.stringContaining('There is no template'),
     });
   });
 });
