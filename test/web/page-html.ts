@@ -56,6 +56,7 @@ export interface PageForm {
 /** The forms of a page that change something, with what stands in their fields. */
 export function formsOf(html: string): PageForm[] {
   const forms: { action: string; fields: { -readonly [Key in keyof FormField]: FormField[Key] }[] }[] = [];
+  const chosen = new Set<object>();
   let isForm = false;
   let isLong = false;
   const reader = parser(false, { lowercase: true });
@@ -76,7 +77,11 @@ export function formsOf(html: string): PageForm[] {
     }
     if (name === 'select' || name === 'textarea') fields.push({ name: field, type: name, value: '', attributes });
     const last = fields.at(-1);
-    if (name === 'option' && last !== undefined && ('selected' in attributes || last.value === '')) last.value = value;
+    if (name === 'option' && last !== undefined) {
+      // Without a choice the first one counts.
+      if ('selected' in attributes || !chosen.has(last)) last.value = value;
+      chosen.add(last);
+    }
     isLong = name === 'textarea';
   };
   Object.assign(reader, {
