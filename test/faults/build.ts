@@ -26,6 +26,7 @@ export function setup({ provide }: TestProject): void {
   execFileSync(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project, '--outDir', own, '--noCheck'], {
     stdio: 'inherit',
   });
+  cpSync(join(ROOT, 'src/cli/payrun'), join(own, 'src/cli/payrun'));
   cpSync(join(ROOT, 'src/web/static'), join(own, 'src/web/static'), { recursive: true });
   provide('built', own);
 }

@@ -76,7 +76,9 @@ export function openChecks(world: World, plan: Plan, referenceOf: ReadonlyMap<nu
       return of === id && by === first && by !== second && (isFact || moves === entry.steps - 1);
     });
     if (!isProposed) world.fail('two people', `${id} became ${entry.state} by ${actor}, and nobody else proposed it`);
-    if (entry.state === 'rejected' && !isDead(entry.quote ?? '', service))
+    const quote = entry.quote ?? '';
+    // A payment that failed, or came back, pays nobody.
+    if (entry.state === 'rejected' && !isDead(quote, service) && !isFree(quote, service))
       world.fail('not paid', `${id} is said to be unpaid while its quote may still be paid`);
   }
 
