@@ -70,21 +70,4 @@ export const TOLD_AND_OVERTURNED_MUTATIONS: readonly Mutation[] = [
       'a proposal from before a payment of another quote was found is void, and whoever settles the payout reads of that payment',
     ),
   },
-  {
-    guard: 'a cancelled run is reported once nothing of it is open',
-    // Either alone would do.
-    edits: [
-      ...replaced('jobs/report.ts', '!hasEnded(run)', 'run.finishedAt === null'),
-      ...replaced('jobs/worker.ts', '&& hasEnded(run)) await app.jobs', '&& run.finishedAt !== null) await app.jobs'),
-      ...replaced(
-        'src/ledger/scripts/commit.ts',
-        "redis.call('HDEL', runKey(item.run), 'deadQuotesFound')\n  end },\n  -- A quote beside",
-        'end },\n  -- A quote beside',
-      ),
-    ],
-    caughtBy: named(
-      'test/restore/cancelled-run.test.ts',
-      'a quote of a cancelled run that is proven dead after its other rows were paid is looked up once more, and the report says what became of its row',
-    ),
-  },
 ];
