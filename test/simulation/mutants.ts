@@ -338,7 +338,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'people may say "not paid" before the quote has ended',
     mutation: { rulesOfPeople: { quoteGraceMs: -60_000 } },
-    plan: HELD,
+    plan: { ...HELD, files: 1, payouts: 2, decideShare: 1 },
   },
   {
     name: 'one person is enough',

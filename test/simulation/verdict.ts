@@ -1,6 +1,6 @@
 import { CAPABILITIES } from '../../src/config/config.ts';
 import { QUOTES_PER_PAYOUT_MAX } from '../../src/payout.ts';
-import type { BookedPayment } from './book.ts';
+import { type BookedPayment, hasComeToNothing } from './book.ts';
 import type { Plan } from './plan.ts';
 import { isSeasonClosed } from './season.ts';
 import type { Setting } from './setting.ts';
@@ -83,7 +83,8 @@ function judge({ world, service, files, redis, checks }: Setting, entry: Entry):
     const runId = checks.runOf(payment.quoteId) ?? '';
     return !(runId !== entry.runId && store.runs.has(runId)) && !isOfAnother(store, entry, payment);
   });
-  if (isSaidUnpaid && own.length > 0) world.fail('lost', `${reference} is ${state} and is paid`);
+  const isPaid = own.some((payment) => !hasComeToNothing(payment, service.now()));
+  if (isSaidUnpaid && isPaid) world.fail('lost', `${reference} is ${state} and is paid`);
   if (state !== 'held') return;
   if (own.length > 0 && quote === null && entry.get('rc') !== 'E_DIR_LOST')
     world.fail('lost', `${reference} is held as never sent and is paid`);
