@@ -33,18 +33,18 @@ interface FoundPayment {
   readonly leavesQuote?: boolean;
 }
 
-/** Writes down that a payout's payment exists: to the intent log, then to the ledger (`storePayment`). */
+/** Writes down that a payout's payment exists: to the intent log, before the ledger (`storePayment`) where it is a fact. */
 export async function acceptPayment(
   deps: PayDeps,
   payout: Payout,
   found: FoundPayment,
 ): Promise<'written' | 'changed'> {
-  const { quoteId, payment, isOurs = true, isAgreed = false } = found;
-  const line: AnswerLine = { quoteId, paymentId: payment.paymentId, ...(isOurs ? {} : { isNamed: true }) };
-  if (!isAgreed) await noteAnswer(deps, payout, line);
+  const { quoteId, payment, isOurs = true } = found;
+  const line: AnswerLine = { quoteId, paymentId: payment.paymentId };
+  if (isOurs) await noteAnswer(deps, payout, line);
   const result = await storePayment(deps, payout, found);
-  // What was not settled must not be known as settled; until then the audit log knows it.
-  if (isAgreed && result === 'written') await noteAnswer(deps, payout, line);
+  // People's word counts once they settled by it; until then the audit log knows it.
+  if (!isOurs && result === 'written') await noteAnswer(deps, payout, { ...line, isNamed: true });
   return result;
 }
 
@@ -81,7 +81,7 @@ async function accept(
     to: 'accepted',
     quoteId,
     // A fact needs no version (architecture.md, rule 7); people's word alone does, for any move in between voids it (rule 9).
-    ...(isOurs ? {} : { version: payout.version }),
+    ...(isOurs ? {} : { version: payout.version, from: payout.state }),
     ...(act === undefined ? {} : { act }),
     leavesQuote,
     // Nor does it end a breach that came since people saw the payout.

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import type { AnswerLine } from '../../src/ledger/intents/intent-line.ts';
 import { lookUpPayout } from '../../src/pay/look-up/look-up.ts';
+import { decidePayout } from '../../src/runs/decide/decide.ts';
+import { copyLedger } from '../ledger/test-ledger.ts';
 import { BESIDE, OWN, payment, useBesideDesk } from './beside-desk.ts';
+import { payoutAt, recordRun } from './recorded-run.ts';
 
 const desk = await useBesideDesk();
 
@@ -55,4 +58,35 @@ test('a settlement by a payment that shows no reference, refused because the pay
   expect(said[1]).toContain('it has just changed');
   expect(noted).toEqual([]);
   expect((await desk.payout()).state).toBe('held');
+});
+
+test('people who drop a row drop no other state of it that has the same version, where Redis went back meanwhile', async () => {
+  const { ledger, config } = desk.app;
+  const { redis } = desk.server;
+  const place = { runId: await recordRun(ledger, { id: 'r9', lines: [3] }), line: 3 };
+  const limit = { reasonCode: 'E_LIMIT', reason: 'it would pass a limit' };
+  await ledger.payouts.move({ ...place, to: 'held', actor: 'w', reason: 'E_LIMIT', values: limit });
+  const backToHeld = await copyLedger(redis, config.prefix);
+  await ledger.payouts.move({ ...place, to: 'ready', actor: 'anna and bob', reason: 'allowed' });
+  const backToReady = await copyLedger(redis, config.prefix);
+  await backToHeld();
+  const drop = async (by: string, waiting: typeof ledger.audit.waiting): Promise<unknown> => {
+    const people = { ...ledger, audit: { ...ledger.audit, waiting } };
+    const deps = {
+      ...desk.app,
+      ledger: people,
+      openPay: async () => desk.deps,
+      wake: async () => {},
+      ensureSeason: async () => [],
+    };
+    const asked = { decision: 'drop', paymentId: '', by, reason: 'wrong file', caveats: 'read' } as const;
+    return await decidePayout(deps, await payoutAt(ledger, place), asked);
+  };
+  expect(await drop('anna', (act) => ledger.audit.waiting(act))).toMatchObject({ result: 'proposed' });
+  const goesBack: typeof ledger.audit.waiting = async (act) => {
+    await backToReady();
+    return await ledger.audit.waiting(act);
+  };
+  await expect(drop('bob', goesBack)).rejects.toThrow('it has just changed');
+  expect((await payoutAt(ledger, place)).state).toBe('ready');
 });

@@ -222,9 +222,10 @@ async function moveOrRefuse(
   payout: Payout,
   move: Omit<PayoutMove, 'runId' | 'line' | 'version' | 'act'> & { act: AuditAct },
 ): Promise<void> {
-  const { version } = payout;
+  // A Redis that went back may give the same version to another state.
+  const { version, state: from } = payout;
   const act = await ledger.audit.waiting(move.act);
-  const { result, state } = await ledger.payouts.move({ ...placeOf(payout), version, ...move, act });
+  const { result, state } = await ledger.payouts.move({ ...placeOf(payout), version, from, ...move, act });
   if (result === 'moved') {
     await ledger.audit.appendWaiting();
     return;

@@ -161,12 +161,12 @@ function hasOwnId({ rules }: PayDeps, disproved: readonly string[]): boolean {
   return rules.capabilities.has(OWN_ID) && !disproved.includes(OWN_ID);
 }
 
-/** Why a payment may exist that a look-up does not find. */
 /** Whichever clock is behind decides: a wrong one may only make people wait. */
 function earlier(date: number, answer: Answer): number {
   return answer.kind === 'answered' ? Math.min(date, answer.date ?? date) : date;
 }
 
+/** Why a payment may exist that a look-up does not find. */
 function caveatsOf(
   pay: PayDeps,
   payout: Payout,
