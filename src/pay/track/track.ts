@@ -88,8 +88,8 @@ async function missingMove(deps: PayDeps, payout: Payout, { reading, now }: Look
   const isLong = now - payout.notFoundAt > GRACES_MISSING_MAX * deps.rules.quoteGraceMs;
   const song = isLong && (await deps.canary.sings(payout.paymentId ?? undefined));
   if (!song) return {};
-  const fate = reading.kind === 'not-found' ? 'know it' : `show it (${reading.reason})`;
-  const reason = `the service made the payment ${payout.paymentId} and does not ${fate} any more`;
+  const gone = reading.kind === 'not-found' ? 'does not know it' : `does not show it (${reading.reason})`;
+  const reason = `the service made the payment ${payout.paymentId} and ${gone} any more`;
   return {
     to: 'held',
     reason: 'E_PAYMENT_GONE',
