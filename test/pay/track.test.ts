@@ -46,6 +46,21 @@ describe('an accepted payout', () => {
     expect(await rig.payout()).toMatchObject({ state: 'accepted', reasonCode: null });
   });
 
+  test('whose payment a gateway hid for long is followed on where that gateway is gone before the service showed all else', async () => {
+    const { rig, deps, track } = await openAccepted();
+    const book = rig.service.book.splice(0);
+    await track();
+    await rig.passTime(13 * GRACE_MS);
+    const canary: PayDeps['canary'] = {
+      async sings() {
+        rig.service.book.push(...book);
+        return 'payment';
+      },
+    };
+    await trackPayout({ ...deps, canary }, { runId: rig.runId, line: 2 }, new AbortController().signal);
+    expect(await rig.payout()).toMatchObject({ state: 'accepted', notFoundAt: null });
+  });
+
   test('whose payment is not shown to other credentials stays accepted', async () => {
     const { rig } = await openAccepted();
     rig.service.book.splice(0);

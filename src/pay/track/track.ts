@@ -1,9 +1,11 @@
 import type { PayoutMove } from '../../ledger/payouts/acts.ts';
 import type { Payout, PayoutPlace } from '../../payout.ts';
+import type { Answer } from '../../service/answer.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 import type { PayDeps } from '../deps.ts';
 import { LOOK_DAILY_MS } from '../due.ts';
 import { exchangeOf, holdBreach, paymentValues, placeOf } from '../facts.ts';
+import type { Song } from '../look-up/canary.ts';
 import { type LookUpReading, readLookUpAnswer } from '../look-up/look-up-answer.ts';
 import { hasOthers, holdForPeople } from '../other-quotes.ts';
 import { wordsOf } from '../refused.ts';
@@ -16,8 +18,10 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
   const read = await deps.payouts.read(place);
   const { payout } = read;
   if (!isTracked(payout)) return;
-  const answer = await deps.service.readPayment(payout.paymentId);
-  const reading = readLookUpAnswer(answer, payout, { ...deps.rules, paymentId: payout.paymentId });
+  const first = await look(deps, payout);
+  const song = isMissedLong(deps, payout, { ...first, now: read.now }) && (await deps.canary.sings(payout.paymentId));
+  // A gateway that hid it may have stopped meanwhile: what counts is what is shown after the canary sang.
+  const { answer, reading } = song ? await look(deps, payout) : first;
   // What people settled as it is shown is known.
   if (reading.kind === 'breach' && payout.reasonCode !== 'E_BREACH') {
     await holdBreach(deps, payout, {
@@ -26,8 +30,16 @@ export async function trackPayout(deps: PayDeps, place: PayoutPlace, signal: Abo
     });
     return;
   }
-  const move = await nextMove(deps, payout, { reading, now: read.now });
+  const move = await nextMove(deps, payout, { reading, now: read.now, song });
   await makeMove(deps, payout, { move, exchange: exchangeOf(answer) });
+}
+
+type PaidPayout = Payout & { readonly paymentId: string };
+
+async function look(deps: PayDeps, payout: PaidPayout): Promise<{ answer: Answer; reading: LookUpReading }> {
+  const { paymentId } = payout;
+  const answer = await deps.service.readPayment(paymentId);
+  return { answer, reading: readLookUpAnswer(answer, payout, { ...deps.rules, paymentId }) };
 }
 
 async function makeMove(
@@ -48,7 +60,7 @@ async function makeMove(
   });
 }
 
-function isTracked(payout: Payout | undefined): payout is Payout & { readonly paymentId: string } {
+function isTracked(payout: Payout | undefined): payout is PaidPayout {
   if (payout === undefined || payout.paymentId === null) return false;
   return payout.state === 'accepted' || payout.state === 'completed';
 }
@@ -57,11 +69,14 @@ interface Looked {
   readonly reading: LookUpReading;
   /** Redis's time. */
   readonly now: number;
+  /** What the service showed of all else since the first look-up that did not show the payment; false unless it was missed for long. */
+  readonly song: Song;
 }
 
-async function nextMove(deps: PayDeps, payout: Payout, { reading, now }: Looked): Promise<Partial<PayoutMove>> {
+async function nextMove(deps: PayDeps, payout: Payout, looked: Looked): Promise<Partial<PayoutMove>> {
+  const { reading } = looked;
   // Whose payment it is was known before: its reference says nothing new.
-  if (!('payment' in reading)) return await missingMove(deps, payout, { reading, now });
+  if (!('payment' in reading)) return missingMove(deps, payout, looked);
   const move = moveOf(payout, reading.payment);
   const isOver = move.to === 'failed' || move.to === 'returned';
   if (!isOver || !(await hasOthers(deps, payout))) return move;
@@ -79,15 +94,22 @@ function isMissing(reading: LookUpReading): reading is Missing {
   return reading.kind === 'not-found' || (reading.kind === 'nothing' && reading.isLasting);
 }
 
-/** What a look-up that does not show the payment says of it; `now`: Redis's time. */
-async function missingMove(deps: PayDeps, payout: Payout, { reading, now }: Looked): Promise<Partial<PayoutMove>> {
-  if (payout.state !== 'accepted' || !isMissing(reading)) return {};
-  // Other credentials than it was made under need not be shown it.
-  if (payout.credentials !== deps.service.fingerprint) return {};
+function isMissedLong(deps: PayDeps, payout: Payout, { reading, now }: Omit<Looked, 'song'>): boolean {
+  const { notFoundAt } = payout;
+  if (!isMissed(deps, payout, reading) || notFoundAt === null) return false;
+  return now - notFoundAt > GRACES_MISSING_MAX * deps.rules.quoteGraceMs;
+}
+
+/** Other credentials than it was made under need not be shown it. */
+function isMissed(deps: PayDeps, payout: Payout, reading: LookUpReading): reading is Missing {
+  return payout.state === 'accepted' && isMissing(reading) && payout.credentials === deps.service.fingerprint;
+}
+
+/** What a look-up that does not show the payment says of it. */
+function missingMove(deps: PayDeps, payout: Payout, { reading, now, song }: Looked): Partial<PayoutMove> {
+  if (!isMissed(deps, payout, reading)) return {};
   if (payout.notFoundAt === null) return { values: { notFoundAt: now } };
-  const isLong = now - payout.notFoundAt > GRACES_MISSING_MAX * deps.rules.quoteGraceMs;
-  const song = isLong && (await deps.canary.sings(payout.paymentId ?? undefined));
-  if (!song) return {};
+  if (song === false) return {};
   const gone = reading.kind === 'not-found' ? 'does not know it' : `does not show it (${reading.reason})`;
   const reason = `the service made the payment ${payout.paymentId} and ${gone} any more`;
   return {
