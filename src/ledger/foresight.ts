@@ -48,12 +48,12 @@ export function openForesight(redis: Redis, keys: LedgerKeys): Foresight {
     async against(rows, rememberMs) {
       const asked = rows.map(({ likeness, ...row }) => ({ ...row, line: 0, duplicateKey: likeness }));
       const { at, rows: facts } = await readFacts('', asked);
-      return facts.map(({ holders, twin, isBlocked }, index) => {
+      return facts.map(({ holders, twins, isBlocked }, index) => {
         const rules = { own: '', at, rememberMs };
         return {
           holder: holderAgainst(holders, rules) ?? null,
           freed: freedAtLoss(holders, '') ?? null,
-          twin: twinAgainst(twin, rows[index]?.likeness?.withinMs ?? 0, rules) ?? null,
+          twin: twinAgainst(twins, rows[index]?.likeness?.withinMs ?? 0, rules) ?? null,
           isBlocked,
         };
       });

@@ -228,6 +228,13 @@ export function spentKey(prefix: string, day: number): string {
 
 /** Of how many ms the likely duplicates stand in one bucket, however far back they are looked for. */
 export const LIKELY_PERIOD_MS = 7 * 86_400_000;
+/** One that waits is found for so many periods at least. */
+const LIKELY_PERIODS_MIN = 5;
+
+/** How many periods before the present one may have a like payout that counts; `withinMs`: for how long one counts that was settled. */
+export function likelyPeriodsBack(withinMs: number): number {
+  return Math.max(Math.ceil(withinMs / LIKELY_PERIOD_MS), LIKELY_PERIODS_MIN);
+}
 
 /** Of a beneficiary's identity id, as scripts make it: the first 16 digits of its SHA-1. */
 export const BENEFICIARY_HASH_CHARACTERS = 16;

@@ -7,7 +7,7 @@ import { blockOf, type LedgerKeys, ledgerKeys, paidKey } from './keys.ts';
 import { type Outages, openOutages } from './outages.ts';
 import { type Outbox, openOutbox } from './outbox.ts';
 import { beneficiaryHash } from './payouts/decide-move.ts';
-import { holderBeside, idsIn, readClaimants, readStanding } from './payouts/duplicates.ts';
+import { holdersBeside, idsIn, readClaimants, readStanding } from './payouts/duplicates.ts';
 import { openPayouts, type Payouts } from './payouts/payouts.ts';
 import { type Approvals, openApprovals } from './people/approvals.ts';
 import { type Names, openNames } from './people/names.ts';
@@ -114,8 +114,11 @@ export interface References {
    * allowed one beside others that have not come to nothing.
    */
   holders(hashes: readonly string[]): Promise<(readonly string[])[]>;
-  /** The payout with which another one shares its reference, or that had it before people allowed this one; '' for none. */
-  beside(hash: string, payoutId: string): Promise<string>;
+  /**
+   * The payouts with which another one shares its reference, and those that had it before people allowed one of them: all that have not
+   * come to nothing; where all of them did, the first.
+   */
+  beside(hash: string, payoutId: string): Promise<readonly string[]>;
   /** Those with which a payout shares its reference although nobody allowed that: one of them was found after all. */
   sharing(hash: string, payoutId: string): Promise<readonly string[]>;
 }
@@ -124,7 +127,8 @@ function openReferences(redis: Redis, { prefix }: LedgerKeys): References {
   const place = { redis, prefix };
   return {
     holders: (hashes) => Promise.all(hashes.map((hash) => readStanding(place, hash))),
-    beside: async (hash, own) => (await holderBeside(place, await readClaimants(place, hash), own)).id,
+    beside: async (hash, own) =>
+      (await holdersBeside(place, await readClaimants(place, hash), own)).map(({ id }) => id),
     sharing: async (hash, own) => idsIn((await readClaimants(place, hash))[0]).filter((id) => id !== own),
   };
 }

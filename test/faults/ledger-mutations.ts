@@ -271,7 +271,7 @@ const PEOPLE: readonly Mutation[] = [
   },
   {
     guard: 'people allow only what they saw',
-    edits: replaced(DECIDE, 'if (!isAsSeen(move, context.holder)) {', 'if (false) {'),
+    edits: replaced(DECIDE, 'if (!isAsSeen(move, context.holders)) {', 'if (false) {'),
     caughtBy: named(
       'test/ledger/recording.test.ts',
       'a reference is not given to one that people allowed while the other one moved on',

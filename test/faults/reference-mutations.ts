@@ -111,11 +111,7 @@ export const REFERENCE_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: "a payment that shows another row's reference is not taken for this one's",
-    edits: replaced(
-      'src/runs/decide/same-reference.ts',
-      'return await ledger.references.beside(hashReference(internalId), payoutId(payout));',
-      "return '';",
-    ),
+    edits: replaced('src/runs/decide/same-reference.ts', 'return other;', "return '';"),
     caughtBy: named(
       'test/runs/other-reference.test.ts',
       'a payout whose payment shows another reference is not settled as paid by a payment that shows the reference of another row and all that was asked for, and can be settled otherwise',

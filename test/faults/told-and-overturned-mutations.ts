@@ -70,4 +70,45 @@ export const TOLD_AND_OVERTURNED_MUTATIONS: readonly Mutation[] = [
       'a proposal from before a payment of another quote was found is void, and whoever settles the payout reads of that payment',
     ),
   },
+  {
+    guard: 'people read of every payout that has the reference',
+    edits: replaced(
+      'src/ledger/payouts/duplicates.ts',
+      'return open.length > 0 ? open : others.slice(0, 1);',
+      'return (open.length > 0 ? open : others).slice(0, 1);',
+    ),
+    caughtBy: named(
+      'test/runs/allowed-beside-others.test.ts',
+      'who allows the third row with a reference reads of both others: one waits, and one was paid',
+      'a row whose reference two payouts were paid by can be allowed',
+    ),
+  },
+  {
+    guard: 'people read what became of the payout that one is like',
+    edits: replaced('src/runs/decide/evidence.ts', '...others.words, ...like.words', '...others.words'),
+    caughtBy: named(
+      'test/runs/allowed-beside-others.test.ts',
+      'who allows a likely duplicate reads what became of the payout that it is like, and allows it alone',
+    ),
+  },
+  {
+    guard: 'a payout that is like one that waits is held, however long that one waits',
+    edits: replaced(
+      'src/ledger/payouts/duplicates.ts',
+      '    if (record !== undefined && !SETTLED_STATES.includes(record.state)) return true;\n    return at - (timeOf',
+      '    return at - (timeOf',
+    ),
+    caughtBy: named(
+      'test/ledger/likely-duplicates.test.ts',
+      'a payout with the beneficiary, amount and currency of an earlier one, under another reference is held however long ago the earlier one was handed in, while that is ready',
+    ),
+  },
+  {
+    guard: 'a payment that was missed for long is asked for once more',
+    edits: replaced('src/pay/track/track.ts', 'song ? await look(deps, payout) : first;', 'first;'),
+    caughtBy: named(
+      'test/pay/track.test.ts',
+      'an accepted payout whose payment a gateway hid for long is followed on where that gateway is gone before the service showed all else',
+    ),
+  },
 ];

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { duplicateKey } from '../../src/intake/row/duplicate-key.ts';
-import { LIKELY_PERIOD_MS } from '../../src/ledger/keys.ts';
+import { LIKELY_PERIOD_MS, likelyPeriodsBack } from '../../src/ledger/keys.ts';
 import type { PayoutRow } from '../../src/payout.ts';
 import { useTestRedis } from '../support/redis.ts';
 import {
@@ -93,11 +93,31 @@ describe('a payout with the beneficiary, amount and currency of an earlier one, 
     expect(await stateOf(await runOf([{}]))).toEqual(HELD);
   });
 
-  test('is paid when the time is over', async () => {
+  test('is paid when the time since that was settled is over', async () => {
     const first = await runOf([{}]);
-    await server.redis.hset(desk.keys.run(first), 'createdAt', String(Date.now() - 8 * DAY_MS));
-    expect(await stateOf(await runOf([{}]))).toEqual(READY);
+    await sendTo(desk.ledger, { runId: first, line: 2 }, 'completed');
+    expect(await stateOf(await runOf([{}]))).toEqual(HELD);
+    await expect.poll(async () => await stateOf(await runOf([{}], 1))).toEqual(READY);
   });
+
+  test.each(['ready', 'held', 'unknown'] as const)(
+    'is held however long ago the earlier one was handed in, while that is %s',
+    async (state) => {
+      const first = await runOf([{}]);
+      const place = { runId: first, line: 2 };
+      if (state === 'unknown') await sendTo(desk.ledger, place, state);
+      if (state === 'held') await movePayout(desk.ledger, place, { to: state });
+      await server.redis.hset(desk.keys.run(first), 'createdAt', String(Date.now() - 30 * DAY_MS));
+      // As if it had been recorded four periods ago.
+      const [key = ''] = await server.redis.keys(`${desk.prefix}:likely:*`);
+      const period = String(Math.floor(Date.now() / LIKELY_PERIOD_MS));
+      expect(key).toContain(`:${period}:`);
+      await server.redis.rename(key, key.replace(`:${period}:`, `:${Number(period) - 4}:`));
+      const later = await runOf([{}]);
+      expect(await stateOf(later)).toEqual(HELD);
+      expect((await readPayout(desk.ledger, { runId: later, line: 2 })).reason).toContain(`${first}-2`);
+    },
+  );
 
   test('can be let go, and holds the next one again', async () => {
     const first = await runOf([{}, {}]);
@@ -117,11 +137,11 @@ test('recording the same rows again holds none of them', async () => {
   for (const { line } of rows) expect(await stateOf(id, line)).toEqual(READY);
 });
 
-test('what is remembered goes by itself after twice the time, or two weeks', async () => {
+test('what is remembered goes by itself a week after it is looked for no more', async () => {
   await runOf([{}], DAY_MS);
   const [key = ''] = await server.redis.keys(`${desk.prefix}:likely:*`);
   const ms = await server.redis.pttl(key);
-  const longMs = 2 * Math.max(DAY_MS, LIKELY_PERIOD_MS);
+  const longMs = (likelyPeriodsBack(DAY_MS) + 1) * LIKELY_PERIOD_MS;
   expect(ms).toBeGreaterThan(longMs - DAY_MS);
   expect(ms).toBeLessThanOrEqual(longMs);
 });

@@ -7,7 +7,7 @@ import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { openIntentLog } from '../../src/ledger/intents/intent-log.ts';
 import type { PayoutPlace, PayoutRow } from '../../src/payout.ts';
 import { releaseHalt } from '../../src/runs/decide/release.ts';
-import { otherOfReference } from '../../src/runs/decide/same-reference.ts';
+import { othersOfReference } from '../../src/runs/decide/same-reference.ts';
 import { useTestRedis } from '../support/redis.ts';
 import { type Host, hostOf, joinSeason, joinTogether } from './recovery-desk.ts';
 import {
@@ -82,8 +82,8 @@ async function isProvenDead(place: PayoutPlace): Promise<void> {
 
 async function allow(place: PayoutPlace): Promise<string> {
   const payout = await readPayout(desk.ledger, place);
-  const { holder } = await otherOfReference(desk.ledger, payout);
-  return (await movePayout(desk.ledger, place, { to: 'ready', sawHolder: holder })).result;
+  const { holders } = await othersOfReference(desk.ledger, payout);
+  return (await movePayout(desk.ledger, place, { to: 'ready', sawHolders: holders })).result;
 }
 
 test.each([
@@ -101,8 +101,8 @@ test.each([
       await expect(armPayout(host.ledger, place)).rejects.toThrow('reference');
       await movePayout(desk.ledger, place, { to: 'held' });
     }
-    const other = await otherOfReference(desk.ledger, await readPayout(desk.ledger, FIRST));
-    expect(other.holder).toEqual({ id: 'R2-2', state: 'held' });
+    const other = await othersOfReference(desk.ledger, await readPayout(desk.ledger, FIRST));
+    expect(other.holders).toEqual([{ id: 'R2-2', state: 'held' }]);
     expect(await allow(FIRST)).toBe('moved');
     expect(await allow(SECOND)).toBe('moved');
     await expect(armPayout(host.ledger, FIRST)).rejects.toThrow('reference');
@@ -123,16 +123,25 @@ test('a row with such a reference is one too many, whichever of the two came to 
   }
 });
 
-test('nobody is allowed while two others of its reference may still be paid', async () => {
+test('beside two others of its reference that may still be paid, a row is allowed only by people who saw both as they stand', async () => {
   const third = { runId: 'R3', line: 2 };
   for (const [index, place] of [FIRST, SECOND, third].entries()) await sentInLostTime(place, index + 1);
   await comesBack(FIRST, SECOND, third);
   await isProvenDead(third);
   await movePayout(desk.ledger, third, { to: 'held' });
-  expect(await allow(third)).toBe('changed');
+  const { holders, words } = await othersOfReference(desk.ledger, await readPayout(desk.ledger, third));
+  const seen = ['R2-2', 'R1-2'].map((id) => ({ id, state: 'unknown' }));
+  expect(holders).toEqual(seen);
+  for (const [index, { id }] of seen.entries())
+    expect(words[index]).toMatch(`payout ${id} has the same reference and may`);
+  for (const sawHolders of [[], seen.slice(0, 1), seen.slice(1)]) {
+    expect((await movePayout(desk.ledger, third, { to: 'ready', sawHolders })).result).toBe('changed');
+  }
   await movePayout(desk.ledger, FIRST, { to: 'accepted', dueMs: 1000 });
-  await movePayout(desk.ledger, FIRST, { to: 'failed' });
+  expect((await movePayout(desk.ledger, third, { to: 'ready', sawHolders: seen })).result).toBe('changed');
   expect(await allow(third)).toBe('moved');
+  await isProvenDead(SECOND);
+  await expect(armPayout(host.ledger, SECOND)).rejects.toThrow('reference');
 });
 
 test('of more payouts with one reference than a reference can stand for none is armed', async () => {

@@ -174,11 +174,11 @@ describe('recording', () => {
     await expect(armPayout(desk.ledger, { runId: other, line: 2 })).rejects.toThrow(/reference/);
     // People give it the reference.
     const held = { runId: doubted, line: 2 };
-    const sawHolder = { id: `${other}-2`, state: 'ready' };
+    const sawHolders = [{ id: `${other}-2`, state: 'ready' }];
     const { fileSha256 = '' } = (await desk.ledger.runs.read(doubted)) ?? {};
     await desk.ledger.runs.noteRecorded(doubted, fileSha256, { lastLine: '2' });
     await desk.ledger.runs.move(doubted, { to: 'paying', actor: 'anna', reason: '' });
-    await desk.ledger.payouts.move({ ...held, to: 'ready', actor: 'anna and bob', reason: '', sawHolder });
+    await desk.ledger.payouts.move({ ...held, to: 'ready', actor: 'anna and bob', reason: '', sawHolders });
     await armPayout(desk.ledger, held);
     await expect(armPayout(desk.ledger, { runId: other, line: 2 })).rejects.toThrow(/reference/);
   });
@@ -353,15 +353,11 @@ describe('a reference', () => {
     const earlier = await first();
     const place = await second(earlier.reference);
     const id = `${earlier.place.runId}-${earlier.place.line}`;
-    for (const sawHolder of [
-      { id, state: 'held' },
-      { id: '', state: '' },
-    ]) {
-      expect((await movePayout(desk.ledger, place, { to: 'ready', sawHolder })).result).toBe('changed');
+    for (const sawHolders of [[{ id, state: 'held' }], []]) {
+      expect((await movePayout(desk.ledger, place, { to: 'ready', sawHolders })).result).toBe('changed');
     }
-    expect((await movePayout(desk.ledger, place, { to: 'ready', sawHolder: { id, state: 'ready' } })).result).toBe(
-      'moved',
-    );
+    const sawHolders = [{ id, state: 'ready' }];
+    expect((await movePayout(desk.ledger, place, { to: 'ready', sawHolders })).result).toBe('moved');
   });
 
   test('is free again when its payout ended as long ago as references are remembered, however long ago it was handed in', async () => {

@@ -50,8 +50,11 @@ export interface HandInDesk {
   submit(text: string, given?: Given): Promise<Run>;
   /** Anna cancels the row with this reference, on the host of this ledger. */
   cancelRow(ledger: Ledger, runId: string, reference: string): Promise<void>;
-  /** Two people allow a held row of this app's ledger, and nothing is looked up for that. */
-  allow(place: PayoutPlace): Promise<void>;
+  /** Two people allow a held row of this app's ledger, and nothing is looked up for that; what the last one read. */
+  allow(
+    place: PayoutPlace,
+    how?: { readonly caveats?: 'read' | 'alone'; readonly people?: readonly string[] },
+  ): Promise<readonly string[]>;
   runs(): Promise<readonly Run[]>;
   /** As if nobody had recorded rows for two minutes. */
   rests(): Promise<void>;
@@ -131,12 +134,14 @@ export function useHandIns(): HandInDesk {
         reason: 'wrong invoice',
       });
     },
-    async allow(place) {
+    async allow(place, { caveats = 'read', people = ['anna', 'bob'] } = {}) {
+      let read: readonly string[] = [];
       const deps = { ledger: app.ledger, wake: async () => {}, openPay, ensureSeason: async () => [] };
-      for (const by of ['anna', 'bob']) {
-        const asked = { decision: 'allow', paymentId: '', by, reason: 'another invoice', caveats: 'read' } as const;
-        await decidePayout(deps, await payoutAt(app.ledger, place), asked);
+      for (const by of people) {
+        const asked = { decision: 'allow', paymentId: '', by, reason: 'another invoice', caveats } as const;
+        ({ evidence: read } = await decidePayout(deps, await payoutAt(app.ledger, place), asked));
       }
+      return read;
     },
     async runs() {
       const runs = await Promise.all((await app.ledger.runs.list()).map((id) => app.ledger.runs.read(id)));

@@ -25,7 +25,7 @@ test('a reference that a purged run was paid by, and that people allowed once mo
   await hosts.forgotten(async () => {
     const place = { runId: second, line: 2 };
     const { version } = await readPayout(ledger, place);
-    const allowed = { to: 'ready', version, dueMs: 0, sawHolder: { id: `${first}-2`, state: '' } } as const;
+    const allowed = { to: 'ready', version, dueMs: 0, sawHolders: [{ id: `${first}-2`, state: '' }] } as const;
     await movePayout(ledger, place, { ...allowed, values: { reasonCode: null, reason: null } });
     await armOn(hosts.host('dir-a'), second, [2]);
   }, ['dir-a', 'dir-b', 'dir-c']);

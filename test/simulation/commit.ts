@@ -2,7 +2,12 @@ import { KNOWN_PAYMENTS_MAX } from '../../src/ledger/keys.ts';
 import type { ArmAnswer, Arming, Deferred, MoveAnswer, PayoutMove } from '../../src/ledger/payouts/acts.ts';
 import { armRefusal } from '../../src/ledger/payouts/arm-payouts.ts';
 import { decideArming } from '../../src/ledger/payouts/decide-arming.ts';
-import { type Change, decideMove, type Operation, type ReferenceHolder } from '../../src/ledger/payouts/decide-move.ts';
+import {
+  type Change,
+  decideMove,
+  type Operation,
+  type ReferenceHolders,
+} from '../../src/ledger/payouts/decide-move.ts';
 import { amountOf } from '../../src/ledger/payouts/record.ts';
 import {
   COMMIT_COUNTER,
@@ -15,7 +20,7 @@ import {
 import { QUOTES_FOUND } from '../../src/ledger/runs/runs.ts';
 import { outcomeOf, type PayoutPlace, payoutId } from '../../src/payout.ts';
 import { noteClock } from './redis-clock.ts';
-import { claimantsOf, formerOf, holderBeside } from './references.ts';
+import { claimantsOf, formerOf, holdersBeside } from './references.ts';
 import { Entry, type RowState, type RunEntry, type Store, UNSENT } from './store.ts';
 
 /*
@@ -62,7 +67,7 @@ export function noteCounter(store: Store, seen: number, now: number): void {
 export function movePayout(store: Store, move: PayoutMove, now: number): MoveAnswer {
   const record = store.entries.get(payoutId(move))?.record;
   const runIsCancelled = move.cancelledIfRunIs === true && store.runs.get(move.runId)?.state === 'cancelled';
-  const decision = decideMove(record, move, { runIsCancelled, holder: holderFor(store, move, record) });
+  const decision = decideMove(record, move, { runIsCancelled, holders: holdersFor(store, move, record) });
   const answer = (result: MoveAnswer['result'], stored = record, badOutcomes = 0): MoveAnswer => {
     if (result === 'forbidden') store.refusedMoves++;
     return { result, version: stored?.version ?? 0, state: stored?.state ?? '', badOutcomes };
@@ -73,11 +78,11 @@ export function movePayout(store: Store, move: PayoutMove, now: number): MoveAns
   return decision.change.isThere === true ? answer('there') : answer('moved', done.record, done.number);
 }
 
-function holderFor(store: Store, move: PayoutMove, record: StoredPayout | undefined): ReferenceHolder | undefined {
+function holdersFor(store: Store, move: PayoutMove, record: StoredPayout | undefined): ReferenceHolders | undefined {
   const hash = record?.values.get('rfh');
-  if (move.sawHolder === undefined || hash === undefined) return undefined;
-  const { id, isOneOfSeveral } = holderBeside(store, hash, payoutId(move));
-  return { claimants: '', isOneOfSeveral, id, block: 0, line: 0, record: store.entries.get(id)?.record };
+  if (move.sawHolders === undefined || hash === undefined) return undefined;
+  const ids = holdersBeside(store, hash, payoutId(move));
+  return { claimants: '', others: ids.map((id) => ({ id, record: store.entries.get(id)?.record })) };
 }
 
 /** The steps of `deferPayout` in src/ledger/payouts/payouts.ts. */

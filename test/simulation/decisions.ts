@@ -1,7 +1,7 @@
 import { DECISIONS, type Decision, type Payout } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
-import { otherOfReference } from '../../src/runs/decide/same-reference.ts';
+import { othersOfReference } from '../../src/runs/decide/same-reference.ts';
 import type { Dice } from './dice.ts';
 import type { Mutation } from './mutation.ts';
 import type { Plan } from './plan.ts';
@@ -68,7 +68,7 @@ export function drawDecision(parts: DecisionParts, entry: Entry): ((process: Pro
 
 /** They are told where the other payout with the reference stands, and let nothing go that may be paid beside it. */
 async function wouldPayTwice({ ledger }: Process, payout: Payout): Promise<boolean> {
-  const { words } = await otherOfReference(ledger, payout);
+  const { words } = await othersOfReference(ledger, payout);
   return words.some((word) => word.includes('both are paid then'));
 }
 

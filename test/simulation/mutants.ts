@@ -163,7 +163,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'nobody is told where the other payout with the reference stands, nor is it compared',
     mutation: {
       tellsNothing: true,
-      beforeMove: (_store, { sawHolder: _holder, ...move }) => move,
+      beforeMove: (_store, { sawHolders: _holders, ...move }) => move,
     },
     plan: TWICE,
   },

@@ -154,7 +154,12 @@ function drawWrites({ dice, quotes, real }: Pair, place: PayoutPlace): Partial<P
   return {
     ...(Object.keys(values).length > 0 ? { values } : {}),
     ...(dice.chance(0.1)
-      ? { sawHolder: { id: dice.pick(['', 'run-1-2', 'run-2-3']), state: dice.pick(['', 'ready', 'held']) } }
+      ? {
+          sawHolders: dice.pick([[], ['run-1-2'], ['run-2-3'], ['run-1-2', 'run-2-3']]).map((id) => ({
+            id,
+            state: dice.pick(['', 'ready', 'held']),
+          })),
+        }
       : {}),
     ...(dice.chance(0.6)
       ? { dueMs: dice.chance(0.1) ? ('as-it-is' as const) : dice.between(0, 4) * HOUR_MS + 0.5 }

@@ -25,7 +25,7 @@ import {
 } from './head.ts';
 import { payoutOf, readPayout } from './read-payout.ts';
 import { forgetDirs, restoreRun, writeOff } from './recovery.ts';
-import { holderBeside, standingOf } from './references.ts';
+import { holdersBeside, standingOf } from './references.ts';
 import { hasAllRows, linesIn, moveRun, noteAsked, type RunMove, runOf } from './runs.ts';
 import type { SeasonHead } from './season.ts';
 import type { Setting } from './setting.ts';
@@ -168,7 +168,7 @@ function openPayouts(
 function openReferences({ ask }: Line): References {
   return {
     holders: (hashes) => ask('references', (store) => hashes.map((hash) => standingOf(store, hash))),
-    beside: (hash, own) => ask('reference', (store) => holderBeside(store, hash, own).id),
+    beside: (hash, own) => ask('reference', (store) => holdersBeside(store, hash, own)),
     sharing: (hash, own) => ask('reference', (store) => (store.references.get(hash) ?? []).filter((id) => id !== own)),
   };
 }

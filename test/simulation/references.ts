@@ -13,12 +13,12 @@ export function standingOf(store: Store, hash: string): readonly string[] {
   return [...claimantsOf(store, hash), ...formerOf(store, hash).filter((id) => !isFree(store.entries.get(id)))];
 }
 
-/** The payout with which another one shares its reference: of several the first that has not come to nothing. */
-export function holderBeside(store: Store, hash: string, own: string): { id: string; isOneOfSeveral: boolean } {
-  const others = claimantsOf(store, hash).filter((id) => id !== own);
+/** The payouts with which another one shares its reference, or that had it before: all that have not come to nothing, else the first. */
+export function holdersBeside(store: Store, hash: string, own: string): readonly string[] {
+  const all = new Set([...claimantsOf(store, hash), ...formerOf(store, hash)]);
+  const others = [...all].filter((id) => id !== own);
   const open = others.filter((id) => !isFree(store.entries.get(id)));
-  const before = formerOf(store, hash).filter((id) => id !== own && !isFree(store.entries.get(id)));
-  return { id: open[0] ?? before[0] ?? others[0] ?? '', isOneOfSeveral: open.length > 1 };
+  return open.length > 0 ? open : others.slice(0, 1);
 }
 
 export function isFree(entry: Entry | undefined): boolean {

@@ -82,7 +82,7 @@ function claimFacts(
       holders: [...claimants, ...formerOf(store, referenceHash ?? '')].map((holder) => earlierOf(store, holder)),
       period: '',
       samePeriodId: '',
-      twin: undefined,
+      twins: [],
       isBlocked: false,
       wasPaid: store.paid.has(beneficiaryHash(row['ben'] ?? '')),
       wasGivenUp: fields[`gaveUp:${line}`] !== undefined,

@@ -89,6 +89,12 @@ export type ArmAnswer =
   | { readonly armed: false; readonly refusal: 'reference'; readonly holder: string }
   | { readonly armed: false; readonly refusal: 'limit'; readonly limit: BrokenLimit };
 
+/** How a payout stood when people looked at it; `state` is '' where nothing is kept of it but its id. */
+export interface SeenHolder {
+  readonly id: string;
+  readonly state: string;
+}
+
 /** One move of a payout, or a note about it when `to` is left out. */
 export interface PayoutMove extends PayoutPlace {
   readonly to?: PayoutState;
@@ -107,8 +113,8 @@ export interface PayoutMove extends PayoutPlace {
   readonly isFact?: boolean;
   /** When it is due next, in milliseconds from now; left out: not due; `as-it-is`: a note leaves it alone. */
   readonly dueMs?: number | 'as-it-is';
-  /** What people saw to have the reference of a payout that they allow; `id` is '' where nobody else had it. */
-  readonly sawHolder?: { readonly id: string; readonly state: string };
+  /** Which others people saw to have the reference of a payout that they allow. */
+  readonly sawHolders?: readonly SeenHolder[];
   /** It is refused as `shared` where others have its reference too, and people gave it to none of them. */
   readonly isAlone?: boolean;
   /** Its reference, as a hash: the payout takes it back where it came to nothing before, and is found after all. */

@@ -1,8 +1,9 @@
 import { hash as digest } from 'node:crypto';
 import { mayMove } from '../../moves.ts';
-import { FREE_STATES, PAYMENT_STATES, type PayoutState } from '../../payout.ts';
-import { BENEFICIARY_HASH_CHARACTERS } from '../keys.ts';
+import { FREE_STATES, PAYMENT_STATES, type PayoutState, placeOfId } from '../../payout.ts';
+import { BENEFICIARY_HASH_CHARACTERS, blockOf } from '../keys.ts';
 import type { MoveResult, PayoutMove } from './acts.ts';
+import type { Holder } from './duplicates.ts';
 import { COMMIT_TIME, type NewStep, type RowState, type StoredPayout } from './stored.ts';
 import { type PayoutValues, valueTexts } from './values.ts';
 
@@ -34,21 +35,14 @@ export type MoveDecision =
 export interface MoveContext {
   /** Whether its run was seen to be cancelled. */
   readonly runIsCancelled: boolean;
-  /** Of a payout whose reference another one may have: who has it. Undefined where nobody asked. */
-  readonly holder?: ReferenceHolder | undefined;
+  /** Of a payout whose reference others may have: who has it. Undefined where nobody asked. */
+  readonly holders?: ReferenceHolders | undefined;
 }
 
-/** The payout that has a reference: '' for nobody else. */
-export interface ReferenceHolder {
+export interface ReferenceHolders {
   /** What the reference stands for, as it is stored. */
   readonly claimants: string;
-  /** Whether several others may be paid by it: all but one of them have to be settled first. */
-  readonly isOneOfSeveral: boolean;
-  readonly id: string;
-  readonly block: number;
-  readonly line: number;
-  /** Undefined without a record. */
-  readonly record: StoredPayout | undefined;
+  readonly others: readonly Holder[];
 }
 
 /** States at whose beginning a payout is settled. */
@@ -64,12 +58,12 @@ export function decideMove(record: StoredPayout | undefined, move: PayoutMove, c
   const to = move.to === 'ready' && isCancelled ? 'cancelled' : move.to;
   const refused = whyRefused(record, move, to);
   if (refused !== undefined) return { kind: 'refused', result: refused };
-  if (!isAsSeen(move, context.holder)) {
+  if (!isAsSeen(move, context.holders)) {
     if (to === undefined || to === record.state) return { kind: 'refused', result: 'changed' };
     return { kind: 'change', change: unseen(record, move, to) };
   }
   if (isThereFor(record, move, to)) return { kind: 'change', change: there(record, move) };
-  const change = to === undefined ? note(record, move) : step(record, move, { to, holder: context.holder });
+  const change = to === undefined ? note(record, move) : step(record, move, { to, holders: context.holders });
   return { kind: 'change', change: withAct(change, move) };
 }
 
@@ -100,20 +94,26 @@ function isAllowed(record: StoredPayout, move: PayoutMove, to: PayoutState): boo
   return dropQuote !== 'not-sent' || numberOf(record, 'ar') <= 1;
 }
 
-/** Whether the payout that has the reference of this one stands as people saw it: it may be paid meanwhile. */
-function isAsSeen({ sawHolder }: PayoutMove, holder: ReferenceHolder | undefined): boolean {
-  if (sawHolder === undefined || holder === undefined) return true;
-  if (holder.isOneOfSeveral) return false;
-  if (holder.id === '') return sawHolder.id === '';
-  // One that is known from an intent log alone is shown without a state.
-  const state = holder.record?.values.has('rh') === true ? holder.record.state : '';
-  return holder.id === sawHolder.id && state === sawHolder.state;
+/** Whether the payouts that have the reference of this one stand as people saw them: they may be paid meanwhile. */
+function isAsSeen({ sawHolders }: PayoutMove, holders: ReferenceHolders | undefined): boolean {
+  if (sawHolders === undefined || holders === undefined) return true;
+  if (holders.others.length !== sawHolders.length) return false;
+  return holders.others.every(({ id, record }, index) => {
+    // One that is known from an intent log alone is shown without a state.
+    const state = record?.values.has('rh') === true ? record.state : '';
+    return id === sawHolders[index]?.id && state === sawHolders[index].state;
+  });
 }
 
-function sees(record: StoredPayout, holder: ReferenceHolder | undefined): Operation[] {
+function sees(record: StoredPayout, holders: ReferenceHolders | undefined): Operation[] {
   const hash = record.values.get('rfh');
-  if (hash === undefined || holder === undefined) return [];
-  return [['sees', hash, holder.claimants, holder.id, holder.block, holder.line, holder.record?.version ?? '']];
+  if (hash === undefined || holders === undefined) return [];
+  const { claimants, others } = holders;
+  if (others.length === 0) return [['sees', hash, claimants, '', 0, 0, '']];
+  return others.map(({ id, record: other }): Operation => {
+    const { line } = placeOfId(id);
+    return ['sees', hash, claimants, id, blockOf(line), line, other?.version ?? ''];
+  });
 }
 
 /** The values that a move gives the record; `kept`: those that it leaves. */
@@ -186,7 +186,7 @@ export function dueOf(ms: number | undefined): StoredPayout['due'] {
 function step(
   record: StoredPayout,
   move: PayoutMove,
-  { to, holder }: { to: PayoutState; holder: ReferenceHolder | undefined },
+  { to, holders }: { to: PayoutState; holders: ReferenceHolders | undefined },
 ): Change {
   const { runId, line, dropQuote } = move;
   const dueMs = move.dueMs === 'as-it-is' ? undefined : move.dueMs;
@@ -197,7 +197,7 @@ function step(
   values.delete('pr');
   if (isLetGo(record, to)) values.delete('gu');
   if (SETTLED.has(to)) values.set('st', COMMIT_TIME);
-  const operations = [...checks(record, move, to), ...sees(record, holder), ...claims(move), ['changes'] as const];
+  const operations = [...checks(record, move, to), ...sees(record, holders), ...claims(move), ['changes'] as const];
   operations.push(...effects(record, move, to), ...knownPayment(record, move, { to, values }));
   if (isUncounted(record, move, to)) operations.push(['uncount', ...takeCounted(values)]);
   return {

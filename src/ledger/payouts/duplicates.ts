@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { FREE_STATES, placeOfId } from '../../payout.ts';
-import { type LedgerKeys, referencesKey } from '../keys.ts';
+import { type LedgerKeys, likelyPeriodsBack, referencesKey } from '../keys.ts';
 import { integerOf, listOf, runScript, script, textOf, textsOf } from '../script.ts';
 import { READ_CLAIMS } from '../scripts/duplicates.ts';
 import { openReading, readText } from './reading.ts';
@@ -37,8 +37,8 @@ export interface RowFacts {
   /** The period in which a like payout would stand, and what stands in it. */
   readonly period: string;
   readonly samePeriodId: string;
-  /** The like payout of this period, or where that came to nothing the last one before. */
-  readonly twin: Earlier | undefined;
+  /** The like payouts of this period and of those before it, the latest first. */
+  readonly twins: readonly Earlier[];
   readonly isBlocked: boolean;
   readonly wasPaid: boolean;
   readonly wasGivenUp: boolean;
@@ -91,14 +91,16 @@ export function openClaimFacts(
       line,
       referenceHash ?? '',
       duplicateKey?.hash ?? '',
-      duplicateKey?.withinMs ?? '',
+      duplicateKey === undefined ? '' : likelyPeriodsBack(duplicateKey.withinMs),
       beneficiaryIdentityId ?? '',
     ]);
     const reply = listOf(await runScript(redis, claims, { prefix, args: [runId, ...args] }));
     const [at, isOpen, state, doubted, purged, recorded, all, found] = reply;
     const texts = listOf(found).map(textsOf);
     const earlier = await readEarlier(
-      new Set(texts.flatMap(([, , , same, before, , , , whose]) => [...idsIn(whose), same, before]).filter(isId)),
+      new Set(
+        texts.flatMap(([, , , same, before, , , , whose]) => [...idsIn(whose), ...idsIn(same), ...idsIn(before)]),
+      ),
     );
     return {
       at: integerOf(at),
@@ -110,43 +112,40 @@ export function openClaimFacts(
         isRecorded: recorded === '1',
         hasAllRows: all === '1',
       },
-      rows: texts.map(
-        ([text = '', claimants = '', period = '', same = '', before = '', blocked, paid, gaveUp, whose]) => {
-          const record = text === '' ? undefined : readText(text);
-          if (record instanceof Error) throw record;
-          return {
-            record,
-            claimants,
-            holders: idsIn(whose).flatMap((id) => earlier.get(id) ?? []),
-            period,
-            samePeriodId: same,
-            twin: lastStanding(earlier.get(same), earlier.get(before)),
-            isBlocked: blocked === '1',
-            wasPaid: paid === '1',
-            wasGivenUp: gaveUp === '1',
-          };
-        },
-      ),
+      rows: texts.map((told) => rowFacts(told, earlier)),
     };
   };
 }
 
-function lastStanding(same: Earlier | undefined, before: Earlier | undefined): Earlier | undefined {
-  return same === undefined || cameToNothing(same.record) ? (before ?? same) : same;
+/** What the script tells of a row, in its order. */
+function rowFacts(
+  [text = '', claimants = '', period = '', same = '', before = '', ...more]: readonly string[],
+  earlier: ReadonlyMap<string, Earlier>,
+): RowFacts {
+  const [blocked, paid, gaveUp, whose = ''] = more;
+  const record = text === '' ? undefined : readText(text);
+  if (record instanceof Error) throw record;
+  const earlierIn = (ids: string): Earlier[] => idsIn(ids).flatMap((id) => earlier.get(id) ?? []);
+  return {
+    record,
+    claimants,
+    holders: earlierIn(whose),
+    period,
+    samePeriodId: same,
+    twins: earlierIn(`${same} ${before}`),
+    isBlocked: blocked === '1',
+    wasPaid: paid === '1',
+    wasGivenUp: gaveUp === '1',
+  };
 }
 
 function timeOf(text: string | null): number | undefined {
   return text === null ? undefined : integerOf(text);
 }
 
-/** The payouts that a reference stands for: several where nobody can tell which of them used it last. */
 /** The ids in a text with blanks between them. */
 export function idsIn(claimants: string | null | undefined): readonly string[] {
   return (claimants ?? '').split(' ').filter((id) => id !== '');
-}
-
-function isId(id: string | undefined): id is string {
-  return id !== undefined && id !== '';
 }
 
 const SETTLED_STATES: readonly string[] = ['completed', 'failed', 'returned', 'rejected', 'cancelled'];
@@ -195,18 +194,21 @@ export function freedAtLoss(holders: readonly Earlier[], own: string): string | 
   return holders.find(({ id, record, wasThereAtLoss }) => id !== own && wasThereAtLoss && cameToNothing(record))?.id;
 }
 
-/** The payout that had the same beneficiary, amount and currency within a time, unless it came to nothing. */
+/** The payout with the same beneficiary, amount and currency that is not settled, or was within a time, unless it came to nothing. */
 export function twinAgainst(
-  twin: Earlier | undefined,
+  twins: readonly Earlier[],
   withinMs: number,
   { own, at }: Pick<DuplicateRules, 'own' | 'at'>,
 ): string | undefined {
-  if (twin === undefined || twin.id === own || cameToNothing(twin.record)) return undefined;
-  return at - (twin.createdAt ?? 0) <= withinMs ? twin.id : undefined;
+  return twins.find(({ id, record, createdAt, finishedAt }) => {
+    if (id === own || cameToNothing(record)) return false;
+    if (record !== undefined && !SETTLED_STATES.includes(record.state)) return true;
+    return at - (timeOf(record?.values.get('st') ?? null) ?? finishedAt ?? createdAt ?? 0) <= withinMs;
+  })?.id;
 }
 
 type Place = { readonly redis: Redis; readonly prefix: string };
-type Holder = { readonly id: string; readonly record: StoredPayout | undefined };
+export type Holder = { readonly id: string; readonly record: StoredPayout | undefined };
 
 /** What a reference stands for, as it is stored, and what had it before people allowed that one. */
 export async function readClaimants({ redis, prefix }: Place, hash: string): Promise<readonly [string, string]> {
@@ -215,19 +217,17 @@ export async function readClaimants({ redis, prefix }: Place, hash: string): Pro
 }
 
 /**
- * The payout with which another one shares its reference ('' for none): of several the first that has not come to nothing; only where
- * all of these did, one that had it before.
+ * The payouts with which another one shares its reference, and those that had it before people allowed one of them: all that have not
+ * come to nothing; where all of them did, the first.
  */
-export async function holderBeside(
+export async function holdersBeside(
   place: Place,
   [claimants, former]: readonly [string, string],
   own: string,
-): Promise<Holder & { readonly isOneOfSeveral: boolean }> {
-  const others = (await readHolders(place, claimants)).filter(({ id }) => id !== own);
+): Promise<readonly Holder[]> {
+  const others = (await readHolders(place, `${claimants} ${former}`)).filter(({ id }) => id !== own);
   const open = standing(others);
-  const before = open.length > 0 ? [] : standing(await readHolders(place, former)).filter(({ id }) => id !== own);
-  const { id = '', record } = open[0] ?? before[0] ?? others[0] ?? {};
-  return { id, record, isOneOfSeveral: open.length > 1 };
+  return open.length > 0 ? open : others.slice(0, 1);
 }
 
 /** The payouts for which a reference stands, and those that had it before, if they have not come to nothing. */
@@ -237,7 +237,7 @@ export async function readStanding(place: Place, hash: string): Promise<string[]
 }
 
 async function readHolders({ redis, prefix }: Place, claimants: string): Promise<Holder[]> {
-  const ids = idsIn(claimants);
+  const ids = [...new Set(idsIn(claimants))];
   if (ids.length === 0) return [];
   const { records } = await openReading(redis, prefix)(ids.map(placeOfId));
   return ids.map((id, index) => {

@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
-import { payoutId, placeOfId } from '../../payout.ts';
-import { blockOf, ledgerKeys } from '../keys.ts';
+import { payoutId } from '../../payout.ts';
+import { ledgerKeys } from '../keys.ts';
 import { LedgerFault } from '../script.ts';
 import type { MoveAnswer, PayoutMove } from './acts.ts';
 import type { ChangeAnswer } from './commit.ts';
-import { type Change, decideMove, type ReferenceHolder } from './decide-move.ts';
-import { holderBeside, readClaimants } from './duplicates.ts';
+import { type Change, decideMove, type ReferenceHolders } from './decide-move.ts';
+import { holdersBeside, readClaimants } from './duplicates.ts';
 import type { KnownRecords } from './known-records.ts';
 import type { StoredPayout } from './stored.ts';
 
@@ -36,7 +36,7 @@ function wavesOf(moves: readonly PayoutMove[]): PayoutMove[][] {
   let seen = new Set<string>();
   for (const move of moves) {
     const id = payoutId(move);
-    if (waves.length === 0 || seen.has(id) || move.sawHolder !== undefined) {
+    if (waves.length === 0 || seen.has(id) || move.sawHolders !== undefined) {
       waves.push([]);
       seen = new Set();
     }
@@ -89,8 +89,8 @@ async function moveRound(records: KnownRecords, place: MovePlace, asked: readonl
   const written: { one: Asked; change: Change }[] = [];
   for (const one of asked) {
     const record = records.get(one.move);
-    const holder = await holderFor(place, one.move, record);
-    const decision = decideMove(record, one.move, { runIsCancelled: one.runIsCancelled, holder });
+    const holders = await holdersFor(place, one.move, record);
+    const decision = decideMove(record, one.move, { runIsCancelled: one.runIsCancelled, holders });
     if (decision.kind === 'change') written.push({ one, change: decision.change });
     // Nothing is refused by what was remembered.
     else if (one.isStale) answers.set(one.index, moveAnswer(decision.result, record));
@@ -118,20 +118,17 @@ async function isRunCancelled({ redis, prefix }: MovePlace, { runId, cancelledIf
   return cancelledIfRunIs === true && (await redis.hget(ledgerKeys(prefix).run(runId), 'state')) === 'cancelled';
 }
 
-/** Who has the reference of a payout that people allow; undefined where nobody asks. */
-async function holderFor(
+/** Which others have the reference of a payout that people allow; undefined where nobody asks. */
+async function holdersFor(
   { redis, prefix }: MovePlace,
   move: PayoutMove,
   record: StoredPayout | undefined,
-): Promise<ReferenceHolder | undefined> {
+): Promise<ReferenceHolders | undefined> {
   const hash = record?.values.get('rfh');
-  if (move.sawHolder === undefined || hash === undefined) return undefined;
+  if (move.sawHolders === undefined || hash === undefined) return undefined;
   const claims = await readClaimants({ redis, prefix }, hash);
-  const [claimants] = claims;
-  const { id, record: other, isOneOfSeveral } = await holderBeside({ redis, prefix }, claims, payoutId(move));
-  if (id === '') return { claimants, isOneOfSeveral, id, block: 0, line: 0, record: undefined };
-  const { line } = placeOfId(id);
-  return { claimants, isOneOfSeveral, id, block: blockOf(line), line, record: other };
+  const others = await holdersBeside({ redis, prefix }, claims, payoutId(move));
+  return { claimants: claims[0], others };
 }
 
 const REFUSALS = ['changed', 'forbidden', 'season', 'payment-taken', 'shared'] as const;

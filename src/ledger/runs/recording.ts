@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Money } from '../../money.ts';
 import { outcomeOf, payoutId } from '../../payout.ts';
-import { type LedgerKeys, LIKELY_PERIOD_MS } from '../keys.ts';
+import { type LedgerKeys, LIKELY_PERIOD_MS, likelyPeriodsBack } from '../keys.ts';
 import { openCommit } from '../payouts/commit.ts';
 import type { Change, Operation } from '../payouts/decide-move.ts';
 import {
@@ -164,9 +164,9 @@ function judgeTwin(
   if (duplicateKey === undefined) return { twin: undefined, operations: [] };
   const { hash, withinMs } = duplicateKey;
   const mine = claimed.twins.get(hash);
-  const twin = twinAgainst(mine ?? known.twin, withinMs, rules);
+  const twin = twinAgainst(mine === undefined ? known.twins : [mine], withinMs, rules);
   const check: Operation = ['likelyis', known.period, hash, mine?.id ?? known.samePeriodId];
-  const keptMs = 2 * Math.max(withinMs, LIKELY_PERIOD_MS);
+  const keptMs = (likelyPeriodsBack(withinMs) + 1) * LIKELY_PERIOD_MS;
   return { twin, operations: twin === undefined ? [check, ['likely', known.period, hash, keptMs]] : [check] };
 }
 

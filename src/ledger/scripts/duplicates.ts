@@ -6,10 +6,10 @@ import { LUA_PRELUDE } from './prelude.ts';
  *
  * KEYS[1] prefix
  * ARGV[1] run id, or ''; ARGV[2...] of each row: its line, hash of the folded reference, hash of what a likely duplicate has in
- *         common with it, ms within which it is one, beneficiary; each may be ''
+ *         common with it, periods to look back for one, beneficiary; each may be ''
  * Returns [time, 1 in an open season | 0, state of the run, whether it is doubted, purged, recorded to its last line, and has all of its
  *         rows ('1' or ''), rows]: of each row [record, payouts that have the reference, with blanks between them, period, payout
- *         that is like it in this period, and the last one before it, '1' for a blocked beneficiary, for one to whom something was paid, for a row
+ *         that is like it in this period, and those of the periods before it, the latest first, '1' for a blocked beneficiary, for one to whom something was paid, for a row
  *         that was given up, payouts that have the reference or had it before people allowed another one]; '' for none.
  */
 export const READ_CLAIMS = `${LUA_PRELUDE}
@@ -38,20 +38,20 @@ end
 
 local rows = {}
 for i = 2, #ARGV, 5 do
-  local line, reference, likely, ms, beneficiary = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
+  local line, reference, likely, periods, beneficiary = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4]
   local holders = reference ~= '' and redis.call('HMGET', referencesKey(reference), reference, reference .. '+') or {}
-  local period, same, before = '', false, false
+  local period, same, before = '', false, {}
   if likely ~= '' then
     local now = math.floor(at / ${LIKELY_PERIOD_MS})
     same = redis.call('HGET', likelyKey(now, likely), likely)
-    for back = 1, math.ceil(tonumber(ms) / ${LIKELY_PERIOD_MS}) do
-      before = before or redis.call('HGET', likelyKey(now - back, likely), likely)
+    for back = 1, tonumber(periods) do
+      before[#before + 1] = redis.call('HGET', likelyKey(now - back, likely), likely) or nil
     end
     period = text(now)
   end
   rows[#rows + 1] = {
     run ~= '' and redis.call('HGET', rowsKey(run, math.floor(tonumber(line) / 100)), line) or '', holders[1] or '', period,
-    same or '', before or '',
+    same or '', table.concat(before, ' '),
     flag(beneficiary ~= '' and hasBlocked and redis.call('HEXISTS', BLOCKED, beneficiary) == 1),
     flag(beneficiary ~= '' and wasPaid(beneficiary)),
     flag(run ~= '' and isGivenUp(line)),

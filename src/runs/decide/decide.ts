@@ -16,7 +16,6 @@ import { refuseFinding } from '../safety/shown-seals.ts';
 import { decidableFrom, WHY_NOT_YET, whyNotDecided } from './decision.ts';
 import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';
 import { whyNotAllowed } from './lift.ts';
-import type { OtherOfReference } from './same-reference.ts';
 
 export interface DecideDeps extends EvidenceDeps {
   /** Data directories that have yet to say what they sent. */
@@ -58,14 +57,14 @@ export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Aske
   if (hasCaveats && asked.caveats === 'alone')
     throw refuse(payout, `it has to be settled alone: ${evidence.join('; ')}`);
   const proposal = await standingProposal(deps, payout);
-  const seen = findings.other?.seen ?? '';
+  const { seen = '', holders } = findings;
   if (proposal === null || !isOf(proposal, { ...asked, seen })) {
     await propose(deps, payout, { ...asked, seen });
     return { result: 'proposed', evidence };
   }
   if (isSamePerson(proposal.by, asked.by)) throw refuseSamePerson(payout, proposal.by);
   if (hasCaveats && asked.caveats !== 'read') return { result: 'to-read', evidence };
-  await carryOut(deps, payout, { ...asked, proposedBy: proposal.by, found: findings.payment, other: findings.other });
+  await carryOut(deps, payout, { ...asked, proposedBy: proposal.by, found: findings.payment, holders });
   return { result: 'done', evidence };
 }
 
@@ -123,11 +122,11 @@ async function propose(deps: DecideDeps, payout: Payout, asked: Asked & { seen: 
 interface Agreed extends Asked {
   readonly proposedBy: string;
   readonly found: PaymentFound | undefined;
-  readonly other: OtherOfReference | undefined;
+  readonly holders: Findings['holders'];
 }
 
 async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promise<void> {
-  const { decision, by, proposedBy, reason, other } = agreed;
+  const { decision, by, proposedBy, reason, holders } = agreed;
   const act = actOf(payout, { ...agreed, action: `payout.${decision}-confirmed` });
   const people = { actor: `${proposedBy} and ${by}`, reason, act };
   switch (decision) {
@@ -136,7 +135,7 @@ async function carryOut(deps: DecideDeps, payout: Payout, agreed: Agreed): Promi
         ...people,
         to: 'ready',
         dueMs: 0,
-        ...(other === undefined ? {} : { sawHolder: other.holder }),
+        ...(holders === undefined ? {} : { sawHolders: holders }),
         values: { ...NO_REASON, quoteFailures: null, ...liftedValues(deps.ledger.seals, payout) },
       });
       await deps.wake(payout.runId);

@@ -1,5 +1,6 @@
 import { rfc3339 } from '../../clock.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { SeenHolder } from '../../ledger/payouts/acts.ts';
 import type { PayDeps } from '../../pay/deps.ts';
 import { exchangeOf } from '../../pay/facts.ts';
 import { NO_CANARY } from '../../pay/look-up/canary.ts';
@@ -10,13 +11,7 @@ import type { Answer } from '../../service/answer.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
 import { type AskedPayment, askedPayments } from './asked-payments.ts';
-import {
-  NO_OTHER,
-  type OtherOfReference,
-  otherOfPayment,
-  otherOfReference,
-  paidUnderReference,
-} from './same-reference.ts';
+import { likePayout, NO_OTHERS, otherOfPayment, othersOfReference, paidUnderReference } from './same-reference.ts';
 import { caveatOfSilence, contradictionOfSilence, refuseSilence } from './silence.ts';
 import { writeBreach, writeDown } from './write-down.ts';
 
@@ -46,8 +41,10 @@ export interface Findings {
   readonly date: number;
   /** As set, and by how much the service's clock was seen to differ from ours. */
   readonly quoteGraceMs: number;
-  /** The payout that has the same reference, when they want to allow this one. */
-  readonly other?: OtherOfReference;
+  /** The payouts that have the same reference, when they want to allow this one. */
+  readonly holders?: readonly SeenHolder[];
+  /** How those stand, and one that is like it: another text after another move of them. */
+  readonly seen?: string;
   readonly words: readonly string[];
   /** What speaks against it, which each of the two has to weigh for this very payout. */
   readonly caveats: readonly string[];
@@ -65,7 +62,9 @@ export async function lookUpForPeople(
 ): Promise<Findings> {
   if (asked.decision === 'paid') return await lookUpNamed(deps, payout, asked.paymentId);
   const payments = await askedPayments(deps.ledger, payout);
-  const other = asked.decision === 'allow' ? await otherOfReference(deps.ledger, payout) : NO_OTHER;
+  const isAllowed = asked.decision === 'allow';
+  const others = isAllowed ? await othersOfReference(deps.ledger, payout) : NO_OTHERS;
+  const like = isAllowed ? await likePayout(deps.ledger, payout) : NO_OTHERS;
   const findings =
     payments.length > 0
       ? await lookUpPayments(deps, payout, payments)
@@ -78,8 +77,8 @@ export async function lookUpForPeople(
   const sentElsewhere = payout.reasonCode === 'E_DIR_LOST' ? [SENT_ELSEWHERE] : [];
   const givenUp = asked.decision === 'allow' && payout.givenUp ? [GIVEN_UP] : [];
   const breach = payout.reasonCode === 'E_BREACH' && payout.reason !== null ? [payout.reason] : [];
-  const caveats = [...findings.caveats, ...breach, ...sentElsewhere, ...givenUp, ...other.words];
-  return { ...findings, caveats, other };
+  const caveats = [...findings.caveats, ...breach, ...sentElsewhere, ...givenUp, ...others.words, ...like.words];
+  return { ...findings, caveats, holders: others.holders, seen: [others.seen, like.seen].filter(Boolean).join(', ') };
 }
 
 const OWN_ID = 'payment-id-is-quote-id';

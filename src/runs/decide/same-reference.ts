@@ -2,8 +2,10 @@ import { rfc3339 } from '../../clock.ts';
 import { hashReference } from '../../intake/row/reference-hash.ts';
 import { isSameReference } from '../../intake/row/references.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { SeenHolder } from '../../ledger/payouts/acts.ts';
 import { type Payout, type PayoutState, payoutId, placeOfId, type Run } from '../../payout.ts';
 import type { PaymentReply } from '../../service/replies.ts';
+import { twinOf } from '../story.ts';
 
 const BOTH_PAID = 'both are paid then';
 
@@ -21,46 +23,66 @@ const STANDS: Readonly<Record<Exclude<PayoutState, 'ready'>, string>> = {
   cancelled: 'was cancelled',
 };
 
-export interface OtherOfReference {
+export interface OthersOfReference {
   readonly words: readonly string[];
-  readonly mayBePaid: boolean;
-  /** Which payout it is and how it stands, `''` and `''` where there is none. */
-  readonly holder: { readonly id: string; readonly state: string };
-  /** The same after another move of it is another text: what people said of the former does not hold. */
+  /** Which payouts they are, and how they stand. */
+  readonly holders: readonly SeenHolder[];
+  /** The same after another move of one of them is another text: what people said of the former does not hold. */
   readonly seen: string;
 }
 
-export const NO_OTHER: OtherOfReference = { words: [], mayBePaid: false, holder: { id: '', state: '' }, seen: '' };
+export const NO_OTHERS: OthersOfReference = { words: [], holders: [], seen: '' };
+
+type Ledgers = Pick<Ledger, 'references' | 'payouts' | 'runs'>;
 
 /**
- * Says which other payout has the reference of a payout that people want to allow, and what becomes of that one: it is held
- * at its turn, for a payout is paid only while its reference is its own (architecture.md, rule 2).
+ * Says which other payouts have the reference of a payout that people want to allow, and what becomes of them: those that wait are held
+ * at their turn, for a payout is paid only while its reference is its own (architecture.md, rule 2).
  */
-export async function otherOfReference(
-  ledger: Pick<Ledger, 'references' | 'payouts' | 'runs'>,
-  payout: Payout,
-): Promise<OtherOfReference> {
-  const holder = await ledger.references.beside(hashReference(payout.row.reference), payoutId(payout));
-  if (holder === '') return NO_OTHER;
-  const place = placeOfId(holder);
-  const [{ payout: other }, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(place.runId)]);
-  const state = other?.state ?? '';
-  const stands = standsOf(other, run);
+export async function othersOfReference(ledger: Ledgers, payout: Payout): Promise<OthersOfReference> {
+  const ids = await ledger.references.beside(hashReference(payout.row.reference), payoutId(payout));
+  const others = await Promise.all(ids.map((id) => readOther(ledger, id)));
   return {
-    words: [`payout ${holder} has the same reference and ${stands}`],
-    mayBePaid: stands.endsWith(BOTH_PAID),
-    holder: { id: holder, state },
-    seen: `${holder} ${state} ${other?.history.length ?? 0}`,
+    words: others.map(({ id, stands }) => `payout ${id} has the same reference and ${stands}`),
+    holders: others.map(({ id, state }) => ({ id, state })),
+    seen: others.map(({ id, state, moves }) => `${id} ${state} ${moves}`).join(', '),
   };
 }
 
-/** The other payout with the reference of one that people want to settle as paid, where that one was paid too or may be. */
-export async function paidUnderReference(
-  ledger: Pick<Ledger, 'references' | 'payouts' | 'runs'>,
-  payout: Payout,
-): Promise<readonly string[]> {
-  const { mayBePaid, words } = await otherOfReference(ledger, payout);
-  return mayBePaid ? words : [];
+/**
+ * Says the same of the payout that a likely duplicate (`E_DUP_LIKELY`) is like. That one is paid at its turn, whatever people decide
+ * about the duplicate.
+ */
+export async function likePayout(ledger: Ledgers, payout: Payout): Promise<Omit<OthersOfReference, 'holders'>> {
+  const place = payout.reasonCode === 'E_DUP_LIKELY' ? twinOf(payout) : null;
+  if (place === null) return NO_OTHERS;
+  const { id, state, moves, like } = await readOther(ledger, payoutId(place));
+  return {
+    words: [`payout ${id} has the same beneficiary, amount and currency, and ${like}`],
+    seen: `${id} ${state} ${moves}`,
+  };
+}
+
+/** The other payouts with the reference of one that people want to settle as paid, where these were paid too or may be. */
+export async function paidUnderReference(ledger: Ledgers, payout: Payout): Promise<readonly string[]> {
+  const { words } = await othersOfReference(ledger, payout);
+  return words.filter((text) => text.endsWith(BOTH_PAID));
+}
+
+interface Other extends SeenHolder {
+  readonly stands: string;
+  /** How it stands beside one that is like it, and has another reference. */
+  readonly like: string;
+  readonly moves: number;
+}
+
+async function readOther(ledger: Ledgers, id: string): Promise<Other> {
+  const place = placeOfId(id);
+  const [{ payout }, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(place.runId)]);
+  const [state, moves] = [payout?.state ?? '', payout?.history.length ?? 0];
+  const stands = standsOf(payout, run);
+  const waits = run !== undefined && state === 'ready' ? `${whenPaid(run)} in run ${run.id}: ${BOTH_PAID}` : stands;
+  return { id, state, moves, stands, like: stands === STANDS.held ? 'is held' : waits };
 }
 
 /**
@@ -75,7 +97,8 @@ export async function otherOfPayment(
   if (internalId === null || isSameReference(internalId, payout.row.reference)) return '';
   const holder = await ledger.payouts.holderOf(paymentId);
   if (holder !== undefined && holder !== payoutId(payout)) return holder;
-  return await ledger.references.beside(hashReference(internalId), payoutId(payout));
+  const [other = ''] = await ledger.references.beside(hashReference(internalId), payoutId(payout));
+  return other;
 }
 
 function standsOf(holder: Payout | undefined, run: Run | undefined): string {
