@@ -2,6 +2,7 @@ import type { Answer } from './answer.ts';
 import { removeOldCopies } from './copy.ts';
 import { type InboxOptions, openInbox, STABLE_MS } from './inbox.ts';
 import type { NoteDeps } from './note-settings.ts';
+import { type PrepareDeps, prepareInbox } from './prepare-inbox.ts';
 import type { InboxSource } from './source.ts';
 import type { StepDeps } from './steps.ts';
 
@@ -22,7 +23,7 @@ export interface Reading {
  * the inbox itself is thrown. The source stays open.
  */
 export async function readInbox(
-  deps: StepDeps & NoteDeps,
+  deps: StepDeps & NoteDeps & PrepareDeps,
   source: InboxSource,
   options: InboxOptions,
 ): Promise<Reading> {
@@ -35,7 +36,7 @@ export async function readInbox(
     options.answered(as, answer);
   };
   const inbox = openInbox(deps, source, { ...options, answered });
-  await source.prepare();
+  await prepareInbox(deps, source);
   await removeOldCopies(deps.config, deps.clock);
   while (true) {
     await inbox.look();

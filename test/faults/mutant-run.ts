@@ -123,7 +123,7 @@ function readReport(output: string, said: string): JsonReport {
 const COMPILED = [
   'test/faults/',
   'test/restore/',
-  'test/runs/allowed-and-',
+  'test/runs/allowed-',
   'test/runs/cancelled-rows',
   'test/runs/carried-on',
   'test/runs/found-',

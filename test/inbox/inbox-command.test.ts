@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Ended, type Started, useProcesses } from '../support/payrun-processes.ts';
@@ -67,6 +67,23 @@ describe('payrun inbox', { timeout: 180_000 }, () => {
     await processes.run(['cancel', runId, '--reason', 'test'], { env });
     expect((await start('--once').ended).code).toBe(4);
     expect(box.names('reports')).toEqual(['a.csv.ack.json', 'a.csv.report.csv', 'a.csv.report.json']);
+  });
+
+  test('of another ledger is refused with 2, says how it changes hands, and nothing of it is read', async () => {
+    expect((await readOnce(box.path)).code).toBe(0);
+    box.drop('a.csv', payouts('A'));
+    const second = { ...env, PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(processes.folder(), 'second') };
+    const words = ['inbox', box.path, '--sandbox', '--once', '--with-worker'];
+    const readSecond = (): Promise<Ended> => processes.run(words, { env: second });
+    const { code, stderr } = await readSecond();
+    expect([code, box.names('in'), box.names('claimed')]).toEqual([2, ['a.csv'], []]);
+    expect(stderr).toContain(`The inbox ${box.path} belongs to another ledger, which may pay its files.`);
+    expect(stderr).toContain('remove the folder .ledger in it');
+
+    rmSync(box.at('.ledger'), { recursive: true });
+    await readSecond();
+    expect(box.names('done')).toEqual(['a.csv']);
+    expect((await readOnce(box.path)).code).toBe(2);
   });
 
   test('watches until it is told to stop, answers what comes, and ends with 0', async () => {

@@ -20,6 +20,7 @@ import type { App } from '../../src/app.ts';
 import { mayDrop, openFolder } from '../../src/inbox/folder.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { requireFolder } from '../../src/inbox/open-source.ts';
+import { prepareInbox } from '../../src/inbox/prepare-inbox.ts';
 import { readInbox } from '../../src/inbox/read-inbox.ts';
 import type { InboxSource } from '../../src/inbox/source.ts';
 import { DEFAULT_LIMITS } from '../../src/intake/limits.ts';
@@ -49,6 +50,35 @@ afterEach(async () => {
 
 const plan = (sizes: string) => ({ sizes, goesOnIfPaid: false });
 const read = (source: InboxSource = box.source): ReturnType<typeof readInbox> => readInbox(app, source, watching());
+
+describe('an inbox of one ledger', () => {
+  /** The ledgers that the inbox names as its own. */
+  const owners = (): string[] => readdirSync(box.at('.ledger'));
+
+  test('is taken by one of two ledgers that begin to watch it at the same moment', async () => {
+    const other = await openTestApp(server.url);
+    try {
+      const [first, second] = await Promise.allSettled([app, other].map((one) => prepareInbox(one, box.source)));
+      expect([first?.status, second?.status].toSorted()).toEqual(['fulfilled', 'rejected']);
+      const winner = first?.status === 'fulfilled' ? app : other;
+      expect(owners()).toEqual([(await winner.ledger.state.read()).instance]);
+      expect(readdirSync(box.path).filter((name) => name.startsWith('.ledger'))).toEqual(['.ledger']);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('is that of the ledger that people adopted in the place of the lost one', async () => {
+    await read();
+    const { instance } = await app.ledger.state.read();
+    const { redis } = server;
+    await redis.hset(`${app.config.prefix}:head`, { instance: 'adopted-one', adopted: instance });
+    await read();
+    expect(owners()).toEqual(expect.arrayContaining([instance, 'adopted-one']));
+    await redis.hdel(`${app.config.prefix}:head`, 'adopted');
+    await read();
+  });
+});
 
 /** The source, with something that happens to a claimed file once, right before its first opening. */
 function interfering(source: InboxSource, happens: (path: string) => void): InboxSource {

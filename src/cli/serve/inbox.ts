@@ -6,6 +6,7 @@ import { duration } from '../../duration.ts';
 import { removeOldCopies } from '../../inbox/copy.ts';
 import { openInbox } from '../../inbox/inbox.ts';
 import { openSource } from '../../inbox/open-source.ts';
+import { prepareInbox } from '../../inbox/prepare-inbox.ts';
 import type { InboxSource } from '../../inbox/source.ts';
 import type { AtCrashPoint } from '../../pay/crash-point.ts';
 import { requireReportFolder } from '../../runs/after/report.ts';
@@ -69,7 +70,8 @@ async function watchInbox(dir: string, given: InboxCommandOptions, at: AtCrashPo
   return await withApp(opening, async (app, stop) => {
     const source = openSource(app, dir);
     app.onClose(() => source.close());
-    if (await source.prepare()) say(`payrun inbox made the folder ${safeText(source.name)}, which was not there`);
+    if (await prepareInbox(app, source))
+      say(`payrun inbox made the folder ${safeText(source.name)}, which was not there`);
     await requireReportFolder(app.config.reportDir);
     await removeOldCopies(app.config, app.clock);
     stop.addEventListener('abort', endAtLast);

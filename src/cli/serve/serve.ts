@@ -6,6 +6,7 @@ import { readConfig } from '../../config/config.ts';
 import { removeOldCopies } from '../../inbox/copy.ts';
 import { openInbox } from '../../inbox/inbox.ts';
 import { openSource } from '../../inbox/open-source.ts';
+import { prepareInbox } from '../../inbox/prepare-inbox.ts';
 import { type Metrics, openMetrics } from '../../metrics.ts';
 import { openPasswords } from '../../people/password.ts';
 import { codeOf, Refusal } from '../../refusal.ts';
@@ -147,7 +148,8 @@ async function openServedInboxes(
 async function openOne(app: App, address: string, stopping: AbortSignal): Promise<ServedInbox> {
   const source = openSource(app, address);
   app.onClose(() => source.close());
-  if (await source.prepare()) say(`payrun serve made the folder ${safeText(source.name)}, which was not there`);
+  if (await prepareInbox(app, source))
+    say(`payrun serve made the folder ${safeText(source.name)}, which was not there`);
   const inbox = openInbox(app, source, {
     actor: actorOf(undefined),
     skipInvalid: false,

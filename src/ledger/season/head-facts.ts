@@ -9,6 +9,8 @@ export interface WeakTime {
 
 export interface HeadFacts {
   readonly instance: string;
+  /** Of the ledger that was lost and in whose place people adopted this one; '' for none. */
+  readonly formerInstance: string;
   readonly service: string;
   readonly safety: string;
   readonly halt: string | null;
@@ -29,6 +31,7 @@ export interface HeadFacts {
 export function headFactsOf(fields: Record<string, string>): HeadFacts {
   return {
     instance: fields['instance'] ?? '',
+    formerInstance: fields['adopted'] ?? '',
     service: fields['service'] ?? '',
     safety: fields['safety'] ?? '',
     halt: fields['halt'] ?? null,
