@@ -50,7 +50,7 @@ export function refuseHead(result: string, about: { found: string; service: stri
     case 'other-service':
       return new Refusal(
         `The ledger belongs to another service: ${about.found}. This process is set to ${about.service}.`,
-        'Use another PAYRUN_DATA_DIR and Redis for another service; ledgers are never shared between services.',
+        'Correct the settings of this process. If those of the ledger are wrong, as after a typing error before the first payment, begin a new ledger: set PAYRUN_DATA_DIR to an empty folder, and PAYRUN_PREFIX to another prefix where REDIS_URL is set.',
       );
     default:
       return new Refusal(
