@@ -263,7 +263,7 @@ export const settingsSchema = z.object({
       about(
         'Payout files',
         '7d',
-        'Hold a payout with the same beneficiary, amount and currency as one that is not settled, or was within this time ' +
+        'Hold a payout with the same beneficiary, amount and currency as one that is open, or was handed in or sent within this time ' +
           '([controls](controls.md)). A safety setting: two people change it.',
       ),
     ),

@@ -3,6 +3,7 @@ import type { Run } from '../payout.ts';
 import { clearRemains, type FoundClaim, newClaimId, readClaim, type UsedNames, usedNames } from './claim.ts';
 import { isPassedOver } from './names.ts';
 import { type NoteDeps, openSettingsNote } from './note-settings.ts';
+import { LEDGER_MARK } from './prepare-inbox.ts';
 import { openRetryBackoff, type RetryBackoff, type Tell } from './retry-backoff.ts';
 import type { Entry, InboxSource } from './source.ts';
 import { openSteps, type StepDeps, type StepOptions, type Steps } from './steps.ts';
@@ -94,7 +95,7 @@ export function openInbox(deps: StepDeps & NoteDeps, source: InboxSource, option
       const lookedMs = deps.clock.monotonic();
       await note();
       const entries = (await source.list('in')).filter(({ name }) => !isPassedOver(name));
-      const claimed = await source.names('claimed');
+      const claimed = (await source.names('claimed')).filter((name) => name !== LEDGER_MARK);
       const there = new Set([...entries.map(({ name }) => `in/${name}`), ...claimed.map(claimKey)]);
       looks.keep(there);
       troubles.keep(there, lookedMs);

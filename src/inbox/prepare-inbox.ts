@@ -3,8 +3,9 @@ import type { LedgerState } from '../ledger/season/ledger-state.ts';
 import { Refusal } from '../refusal.ts';
 import type { InboxSource } from './source.ts';
 
-/** Has a folder for the ledger to which the inbox belongs, with the name of its instance. */
-const MARK = '.ledger';
+/** In `claimed/`. It has a folder for the ledger to which the inbox belongs, with the name of its instance. */
+export const LEDGER_MARK = '.ledger';
+const MARK = `claimed/${LEDGER_MARK}`;
 
 export interface PrepareDeps {
   readonly ledger: { readonly state: Pick<LedgerState, 'read'> };
@@ -39,6 +40,6 @@ async function take(source: InboxSource, instance: string, random: Random): Prom
 function refuseInbox(name: string): Refusal {
   return new Refusal(
     `The inbox ${name} belongs to another ledger, which may pay its files.`,
-    `Name another inbox. To give this one to the ledger that is used here, stop all that watches it for the other ledger, wait until claimed/ is empty, and remove the folder ${MARK} in it.`,
+    `Name another inbox. To give this one to the ledger that is used here: drop nothing more, let the other ledger answer what is in claimed/, stop all that watches the inbox for it, and remove the folder ${MARK} in it.`,
   );
 }

@@ -78,9 +78,9 @@ describe('payrun inbox', { timeout: 180_000 }, () => {
     const { code, stderr } = await readSecond();
     expect([code, box.names('in'), box.names('claimed')]).toEqual([2, ['a.csv'], []]);
     expect(stderr).toContain(`The inbox ${box.path} belongs to another ledger, which may pay its files.`);
-    expect(stderr).toContain('remove the folder .ledger in it');
+    expect(stderr).toContain('remove the folder claimed/.ledger in it');
 
-    rmSync(box.at('.ledger'), { recursive: true });
+    rmSync(box.at('claimed/.ledger'), { recursive: true });
     await readSecond();
     expect(box.names('done')).toEqual(['a.csv']);
     expect((await readOnce(box.path)).code).toBe(2);

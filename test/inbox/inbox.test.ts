@@ -53,7 +53,7 @@ const read = (source: InboxSource = box.source): ReturnType<typeof readInbox> =>
 
 describe('an inbox of one ledger', () => {
   /** The ledgers that the inbox names as its own. */
-  const owners = (): string[] => readdirSync(box.at('.ledger'));
+  const owners = (): string[] => readdirSync(box.at('claimed/.ledger'));
 
   test('is taken by one of two ledgers that begin to watch it at the same moment', async () => {
     const other = await openTestApp(server.url);
@@ -62,7 +62,7 @@ describe('an inbox of one ledger', () => {
       expect([first?.status, second?.status].toSorted()).toEqual(['fulfilled', 'rejected']);
       const winner = first?.status === 'fulfilled' ? app : other;
       expect(owners()).toEqual([(await winner.ledger.state.read()).instance]);
-      expect(readdirSync(box.path).filter((name) => name.startsWith('.ledger'))).toEqual(['.ledger']);
+      expect(readdirSync(box.at('claimed'))).toEqual(['.ledger']);
     } finally {
       await other.close();
     }

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Clock } from '../../src/clock.ts';
 import { openFolder } from '../../src/inbox/folder.ts';
 import type { InboxOptions } from '../../src/inbox/inbox.ts';
+import { LEDGER_MARK } from '../../src/inbox/prepare-inbox.ts';
 import { describeFault } from '../../src/inbox/retry-backoff.ts';
 import type { InboxSource } from '../../src/inbox/source.ts';
 import { file, line } from '../intake/payout-text.ts';
@@ -46,6 +47,7 @@ export interface Box {
   readonly source: InboxSource;
   drop(name: string, content: string | Buffer): void;
   readonly at: (below: string) => string;
+  /** Of the folder, without the mark of the ledger. */
   names(folder: string): string[];
   ack(as: string): z.infer<typeof ackSchema>;
   nack(as: string): z.infer<typeof nackSchema>;
@@ -60,7 +62,10 @@ export function openBox(): Box {
     source: openFolder(path),
     drop: (name, content) => writeFileSync(join(path, 'in', name), content),
     at: (below) => join(path, below),
-    names: (folder) => readdirSync(join(path, folder)).toSorted(),
+    names: (folder) =>
+      readdirSync(join(path, folder))
+        .filter((name) => name !== LEDGER_MARK)
+        .toSorted(),
     ack: (as) => ackSchema.parse(read(`reports/${as}.ack.json`)),
     nack: (as) => nackSchema.parse(read(`reports/${as}.nack.json`)),
     remove: () => rmSync(path, { recursive: true, force: true }),

@@ -93,11 +93,19 @@ describe('a payout with the beneficiary, amount and currency of an earlier one, 
     expect(await stateOf(await runOf([{}]))).toEqual(HELD);
   });
 
-  test('is paid when the time since that was settled is over', async () => {
+  test('is paid when the time since it was handed in is over, however late it was settled', async () => {
     const first = await runOf([{}]);
     await sendTo(desk.ledger, { runId: first, line: 2 }, 'completed');
     expect(await stateOf(await runOf([{}]))).toEqual(HELD);
     await expect.poll(async () => await stateOf(await runOf([{}], 1))).toEqual(READY);
+  });
+
+  test('is held for as long after a payment that had waited for longer than a day, from the day before it was sent', async () => {
+    const first = await runOf([{}]);
+    await server.redis.hset(desk.keys.run(first), 'createdAt', String(Date.now() - 8 * DAY_MS));
+    await sendTo(desk.ledger, { runId: first, line: 2 }, 'completed');
+    expect(await stateOf(await runOf([{}], 2 * DAY_MS))).toEqual(HELD);
+    expect(await stateOf(await runOf([{}], DAY_MS / 2))).toEqual(READY);
   });
 
   test.each(['ready', 'held', 'unknown'] as const)(

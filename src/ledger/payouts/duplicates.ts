@@ -194,7 +194,10 @@ export function freedAtLoss(holders: readonly Earlier[], own: string): string | 
   return holders.find(({ id, record, wasThereAtLoss }) => id !== own && wasThereAtLoss && cameToNothing(record))?.id;
 }
 
-/** The payout with the same beneficiary, amount and currency that is not settled, or was within a time, unless it came to nothing. */
+/**
+ * The payout with the same beneficiary, amount and currency, unless it came to nothing. A settled one counts for a time: from its
+ * hand-in, or where it waited for longer than a day, from the day before it was sent.
+ */
 export function twinAgainst(
   twins: readonly Earlier[],
   withinMs: number,
@@ -203,7 +206,8 @@ export function twinAgainst(
   return twins.find(({ id, record, createdAt, finishedAt }) => {
     if (id === own || cameToNothing(record)) return false;
     if (record !== undefined && !SETTLED_STATES.includes(record.state)) return true;
-    return at - (timeOf(record?.values.get('st') ?? null) ?? finishedAt ?? createdAt ?? 0) <= withinMs;
+    const sentAt = timeOf(record?.values.get('aa') ?? null) ?? finishedAt ?? 0;
+    return at - Math.max(createdAt ?? 0, sentAt - DAY_MS) <= withinMs;
   })?.id;
 }
 
