@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
 import type { LivingWorker } from '../src/runs/safety/adopt-settings.ts';
 
-/** A worker that was killed counts as one that lives no longer than this. */
-const LEASE_MS = 30_000;
+/** A worker that was killed counts as one that lives no longer than this: five times as long as it waits before it says so again. */
+const LEASE_MS = 10_000;
 /** So long a host counts as lost whose workers were killed; then it is forgotten. */
 const LOST_MS = 24 * 60 * 60 * 1000;
 

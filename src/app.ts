@@ -42,7 +42,7 @@ import type { TraceJob } from './tracing.ts';
 /** What wakes the workers, and is closed with the app. */
 export interface Jobs {
   wake(runId: string): Promise<void>;
-  /** The workers that live; one that was killed is among them for half a minute. */
+  /** The workers that live; one that was killed is among them for 10 seconds. */
   workers(): Promise<readonly LivingWorker[]>;
   close(): Promise<void>;
 }

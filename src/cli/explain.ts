@@ -69,7 +69,7 @@ const SYSTEM_REMEDIES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** A file or folder that the system does not let us use as we were told to. */
-function systemRefusal(error: Error): Refusal | undefined {
+export function systemRefusal(error: Error): Refusal | undefined {
   const remedy = 'syscall' in error ? SYSTEM_REMEDIES.get(codeOf(error) ?? '') : undefined;
   if (remedy === undefined) return undefined;
   if (codeOf(error) === 'EROFS' && 'path' in error)

@@ -160,17 +160,18 @@ export function actorOf(name: string | undefined): string {
   }
 }
 
-/** Refuses a command that needs a service and was given neither one nor `--sandbox`, or both. */
-export function requireService(config: Config, options: { sandbox: boolean }): void {
-  if (config.service !== undefined && options.sandbox) {
+/** Refuses a command that needs a service and was given neither one nor `--sandbox`, which not each has, or both. */
+export function requireService(config: Config, { sandbox }: { sandbox?: boolean }): void {
+  if (config.service !== undefined && sandbox === true) {
     throw new Refusal(
       `The payments service ${config.service.url} is configured, and --sandbox asks for another one.`,
       'Leave --sandbox out, or unset the five service settings (see docs/settings.md) to use the simulated service.',
     );
   }
-  if (config.service !== undefined || options.sandbox) return;
+  if (config.service !== undefined || sandbox === true) return;
+  const instead = sandbox === undefined ? '' : ', or give --sandbox to use the simulated service';
   throw new Refusal(
     'No payments service is configured.',
-    'Set the five service settings (see docs/settings.md), or give --sandbox to use the simulated service.',
+    `Set the five service settings (see docs/settings.md)${instead}.`,
   );
 }

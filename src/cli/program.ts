@@ -78,7 +78,26 @@ const ONE_WORD_EACH: HelpConfiguration = { subcommandTerm: (command) => command.
 /** So that a narrow terminal breaks no word. */
 const HELP: HelpConfiguration = { minWidthToWrap: 30 };
 
-const OUTPUT = { writeOut: (text: string) => stdout().write(text), writeErr: (text: string) => stderr().write(text) };
+const OUTPUT = {
+  writeOut: (text: string) => stdout().write(text),
+  writeErr: (text: string) => stderr().write(text),
+  outputError: (text: string, write: (text: string) => void) => write(plainWords(text)),
+};
+
+/** What commander says in words of its own. */
+const PLAIN: readonly (readonly [theirs: RegExp, ours: string])[] = [
+  [/^error: option '(\S+) (\S+)' argument missing/, '$1 needs a value: $2.'],
+  [/^error: required option '([^']+)' not specified/, '$1 is needed.'],
+  [/^error: too many arguments for '([^']+)'\. Expected 0 arguments/, '"$1" takes no words after it'],
+  [/^error: too many arguments for '([^']+)'\. Expected 1 argument/, '"$1" takes 1 word after it'],
+  [/^error: too many arguments for '([^']+)'\. Expected (\d+) arguments/, '"$1" takes $2 words after it'],
+  [/(?<= after it) but got 1\./, ', and 1 was given.'],
+  [/(?<= after it) but got (\d+)\./, ', and $1 were given.'],
+];
+
+function plainWords(text: string): string {
+  return PLAIN.reduce((words, [theirs, ours]) => words.replace(theirs, ours), text);
+}
 
 /** Lets main.ts choose the exit code of what commander ends by itself, in nested commands too. */
 function throwInstead(command: Command, path: string): void {

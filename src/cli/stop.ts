@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { systemClock } from '../clock.ts';
+import { endAtOnce } from '../closing.ts';
 import { Refusal } from '../refusal.ts';
 import { EXIT } from './exit-code.ts';
 import { say } from './print.ts';
@@ -23,11 +25,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export function onStop(): Stop {
   const stopping = new AbortController();
   const stop = (): void => {
-    if (stopping.signal.aborted) {
-      say(AT_ONCE);
-      process.exit(EXIT.interrupted);
-    }
-    stopping.abort();
+    if (stopping.signal.aborted) void leaveAtOnce();
+    else stopping.abort();
   };
   for (const name of SIGNALS) process.on(name, stop);
   return {
@@ -36,6 +35,16 @@ export function onStop(): Stop {
       for (const name of SIGNALS) process.off(name, stop);
     },
   };
+}
+
+let isLeaving = false;
+
+async function leaveAtOnce(): Promise<void> {
+  if (isLeaving) return;
+  isLeaving = true;
+  say(AT_ONCE);
+  await endAtOnce(systemClock);
+  process.exit(EXIT.interrupted);
 }
 
 /** Work that may be left where it is: throws a Refusal (exit 130) once the signal comes, whatever the work does then. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import type { Clock } from '../clock.ts';
+import { releaseAtOnce } from '../closing.ts';
 import { codeOf, Refusal } from '../refusal.ts';
 import { infoFields } from './durability.ts';
 import { type PrivatePlace, preparePlace, readPid } from './private-place.ts';
@@ -9,6 +10,8 @@ import { connectionOf, joinServer, leaveServer, newUser, USERS_DATABASE } from '
 import { findRedisServer, type RedisServer } from './redis-server.ts';
 
 const START_MS_MAX = 15_000;
+/** So long a socket may be away of a server that lives: while it starts or ends. */
+const HIDDEN_MS_MAX = 2000;
 const LOADING_MS_MAX = 10 * 60_000;
 const POLL_MS_MIN = 10;
 const POLL_MS_MAX = 250;
@@ -56,11 +59,15 @@ export async function openPrivateRedis(dataDir: string, options: PrivateRedisOpt
   const place = preparePlace(dataDir);
   const stop = new AbortController();
   const opening: Opening = { place, user: newUser(), options, stopped: stop.signal };
-  let seat = await takeSeat(opening);
+  const seating = takeSeat(opening);
+  let seat: Seat;
   let seatedAt = Number.NEGATIVE_INFINITY;
   const told = new Set<string>();
   let reviving = Promise.resolve();
   let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= leave());
+  // The server would outlive this process.
+  const isClosed = releaseAtOnce(close);
 
   const watch = (): void => {
     seat.redis.once('end', () => {
@@ -78,16 +85,21 @@ export async function openPrivateRedis(dataDir: string, options: PrivateRedisOpt
   };
   const leave = async (): Promise<void> => {
     stop.abort();
+    await seating;
     await reviving;
     // Without a seat, because the server went away just now, this use is still written down in what it restores.
     const last = seat.redis.status === 'ready' ? seat : await knock(opening);
     if (typeof last === 'object') await leaveSeat(last, opening);
+    isClosed();
   };
+  try {
+    seat = await seating;
+  } catch (error) {
+    isClosed();
+    throw error;
+  }
   watch();
-  return {
-    socket: place.socket,
-    close: () => (closing ??= leave()),
-  };
+  return { socket: place.socket, close };
 }
 
 /** Tries until it has a seat, for a full disk may be cleared while we wait; undefined once this use has ended. */
@@ -135,13 +147,15 @@ async function waitForSeat(opening: Opening): Promise<Seat> {
   const began = clock.monotonic();
   let server: RedisServer | undefined;
   let launch: Launch | undefined;
+  const requireLaunch = openLaunchCheck(opening);
   const going = (): boolean => !stopped.aborted || launch?.state() === 'running';
   for (let pauseMs = POLL_MS_MIN; going(); pauseMs = Math.min(2 * pauseMs, POLL_MS_MAX)) {
     const answer = await knock(opening);
     if (typeof answer === 'object') return answer;
     if (answer === 'absent' && launch?.state() !== 'running') {
       server ??= await findRedisServer(options.cacheDir, options.report);
-      if (launch?.state() === 'failed') throw refuseLaunch(place, launch, server);
+      requireLaunch(launch, server);
+      if (stopped.aborted) break;
       launch = await launchServer(place, server);
     }
     if (clock.monotonic() - began > (answer === 'loading' ? LOADING_MS_MAX : START_MS_MAX)) {
@@ -171,6 +185,19 @@ function refuseHidden(place: PrivatePlace): Refusal | undefined {
     `End it, then start the same command again: kill ${pid}. It writes its data before it ends.`,
     { kind: 'unavailable' },
   );
+}
+
+/** Throws a Refusal after a start that failed, and once the socket of a server that lives has been away for too long to come back. */
+function openLaunchCheck({ place, options }: Opening): (launch: Launch | undefined, server: RedisServer) => void {
+  let hiddenAt: number | undefined;
+  return (launch, server) => {
+    if (launch?.state() === 'failed') throw refuseLaunch(place, launch, server);
+    if (launch?.state() !== 'lock-held') return;
+    const now = options.clock.monotonic();
+    const hidden = refuseHidden(place);
+    if (hidden === undefined) hiddenAt = undefined;
+    else if (now - (hiddenAt ??= now) > HIDDEN_MS_MAX) throw hidden;
+  };
 }
 
 function refuseSilent(place: PrivatePlace): Refusal {

@@ -148,7 +148,7 @@ interface LookDeps {
   readonly dataDirId: string;
 }
 
-/** Of what waits while no worker is running; one that was killed counts as living for half a minute. */
+/** Of what waits while no worker is running; one that was killed counts as living for 10 seconds. */
 export const NO_WORKER = 'No worker is running: nothing is sent.';
 
 /** What workers see to be away now, and what keeps a run from being paid, each in a few sentences, for who only looks. */

@@ -297,7 +297,7 @@ test('a worker that was frozen while other settings were adopted sends nothing a
   const worker = payrun.start(['worker', '--sandbox'], place);
   await worker.said('is ready');
   worker.child.kill('SIGSTOP');
-  // As half a minute would do.
+  // As 10 seconds would do.
   await redis.redis.del(`${place['PAYRUN_PREFIX']}:bull:living`);
   const other = { ...place, PAYRUN_QUOTE_GRACE: '9s' };
   expect(await payrun.run(['settings', 'adopt'], other)).toMatchObject({ code: 0 });

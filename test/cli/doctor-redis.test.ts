@@ -52,12 +52,12 @@ test('doctor names a host whose workers did not shut down properly, and where wo
   const redis = new Redis(`redis://${open.host}`);
   const prefix = '{lost-host}';
   const now = Date.now();
-  await redis.zadd(`${prefix}:bull:living`, now - 60_000, '7 gone.example', now + 20_000, '8 there.example');
+  await redis.zadd(`${prefix}:bull:living`, now - 60_000, '7 gone.example', now + 10_000, '8 there.example');
   redis.disconnect();
   const { code, of } = await findingsOf({ REDIS_URL: `redis://${open.host}`, PAYRUN_PREFIX: prefix });
   const found = of('workers');
   expect(found).toMatchObject({ ok: true, remedy: expect.stringContaining('Check that host') });
-  const seen = new Date(now - 90_000).toISOString();
+  const seen = new Date(now - 70_000).toISOString();
   expect(found?.found).toBe(
     `there.example (process 8)\nhost gone.example was last seen at ${seen}, and did not shut down properly`,
   );

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { EXIT } from '../../src/cli/exit-code.ts';
+import { onSmallDisk } from '../faults/disk-steps.ts';
+import { missingRoot } from '../faults/needs.ts';
 import { useProcesses } from '../support/payrun-processes.ts';
 import { freshPrefix, type TestRedis, useTestRedis } from '../support/redis.ts';
 import { startService } from '../support/service-process.ts';
@@ -107,4 +109,23 @@ test('a second Ctrl-C ends it at once, and says that it was interrupted', async 
   expect(Date.now() - began).toBeLessThan(3000);
   expect(code).toBe(EXIT.interrupted);
   expect(stderr).toMatch(/Interrupted at once; .* The same command carries on\.\n$/);
+});
+
+test('Ctrl-C with a full disk below the reports says how many rows were sent, and that the same command carries on', async ({
+  skip,
+}) => {
+  skip(missingRoot() !== undefined, missingRoot());
+  const at = desk(200);
+  const reports = join(at.cwd, 'out');
+  await onSmallDisk(reports, 64, async () => {
+    const running = processes.start(['run', 'a.csv', '--report-dir', reports], at);
+    await running.said('paying');
+    expect(() => writeFileSync(join(reports, 'filler'), Buffer.alloc(128 * 1024))).toThrow('ENOSPC');
+    running.kill('SIGINT');
+    const { code, stderr } = await running.ended;
+    expect(stderr).toMatch(
+      /\nNo report was written: .*ENOSPC.*\nMake room on the disk.*\nInterrupted; [0-9]+ of 200 rows were sent\. The same command carries on\.\n$/,
+    );
+    expect(code).toBe(EXIT.interrupted);
+  });
 });

@@ -47,6 +47,31 @@ test.each(MOMENTS)(
 );
 
 test.each([
+  { moment: 'Redis starts', rows: 1, bytes: 0, said: '' },
+  { moment: 'rows are recorded', rows: ROWS, bytes: RECORDING_BYTES, said: 'recording' },
+  { moment: 'rows are paid', rows: 300, bytes: 0, said: 'paying' },
+])('Ctrl-C twice in quick succession while $moment leaves no Redis behind', async ({ rows, bytes, said }) => {
+  const cwd = processes.folder();
+  writeFileSync(join(cwd, 'many.csv'), payoutFile(Array.from({ length: rows }, (_, at) => [`INV-${at}`, '10.00'])));
+  const started = processes.start(['run', 'many.csv'], { cwd, env: { PAYRUN_RATE: '5' } });
+  await vi.waitFor(
+    () => {
+      expect(redisServersBelow(cwd)).toHaveLength(1);
+      expect(bytesOfRedis(cwd)).toBeGreaterThanOrEqual(bytes);
+    },
+    { timeout: 30_000, interval: 5 },
+  );
+  await started.said(said);
+  // Two of a kind that come together are one.
+  started.kill('SIGINT');
+  started.kill('SIGTERM');
+  const { code, stderr } = await started.ended;
+  expect(code).toBe(EXIT.interrupted);
+  expect(stderr).toMatch(/Interrupted at once; .* The same command carries on\.\n$/);
+  expect(redisServersBelow(cwd)).toEqual([]);
+});
+
+test.each([
   {
     phase: 'paying',
     env: { PAYRUN_RATE: '5' },

@@ -255,6 +255,22 @@ test('where no worker lives, watch and status say so, and name the command that 
   expect(stdout).toContain('payrun worker');
 });
 
+test('a worker that is killed counts as running for 10 seconds at most', async () => {
+  const at = desk(redis.url);
+  const { cwd, env, looking } = at;
+  const runId = await submitted(at);
+  const worker = processes.start(['worker'], { cwd, env });
+  const isUnmanned = async (): Promise<boolean> => {
+    const { stderr } = await processes.command(['status', runId], { cwd, env: looking });
+    return stderr.includes('No worker is running: nothing is sent.');
+  };
+  await vi.waitUntil(async () => !(await isUnmanned()), { timeout: 30_000, interval: 20 });
+  worker.kill('SIGKILL');
+  const killedAt = Date.now();
+  await vi.waitUntil(isUnmanned, { timeout: 60_000, interval: 500 });
+  expect((Date.now() - killedAt) / 1000).toBeLessThan(10 + TOLD_S_MAX);
+});
+
 test('a preview of a service that hangs tells so within seconds, and ends at once when it is interrupted', async () => {
   const at = desk(redis.url);
   const silent = createServer(() => {}).listen(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
@@ -99,6 +99,23 @@ test('what is told of the private Redis stands on a line of its own on a termina
   expect((await running.ended).stdout).toContain(
     '\r\u001b[2KThe private Redis went away; it is being started again.\r\n',
   );
+});
+
+test('a private Redis whose socket is gone is named with its process within 5 seconds', async () => {
+  const cwd = processes.folder();
+  writeFileSync(join(cwd, 'many.csv'), payoutFile(manyRows(2000)));
+  const running = processes.start(['run', 'many.csv'], { cwd, env: { PAYRUN_RATE: '20' } });
+  await running.said('paying');
+  const [pid] = redisServersBelow(cwd);
+  rmSync(join(cwd, '.payrun/redis/redis.sock'));
+  const began = Date.now();
+  const { code, stderr } = await processes.run(['list'], { cwd });
+  expect((Date.now() - began) / 1000).toBeLessThan(5);
+  expect(code).toBe(EXIT.unavailable);
+  expect(stderr).toContain(`runs as process ${pid}, and its socket`);
+  expect(stderr).toContain(`kill ${pid}.`);
+  running.kill('SIGKILL');
+  await running.ended;
 });
 
 test('doctor names the disk that is full, and that what runs goes on by itself', async ({ skip }) => {

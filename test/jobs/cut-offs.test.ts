@@ -124,6 +124,23 @@ describe('the end of a run that is being paid', () => {
     expect(samples.at(-1)?.done).toBe(39);
   });
 
+  test('is told by run and watch within a second of its first forecast: at the start no worker is known yet', async () => {
+    const said: string[] = [];
+    const living: { host: string; pid: number }[] = [];
+    let monotonic = 0;
+    const clock = { ...desk.clock, now: () => NOW, monotonic: () => monotonic };
+    const config = { ratePerSecond: 1, ratePerSecondMin: undefined, calendars: CALENDARS };
+    const jobs = { workers: async () => living };
+    const tell = openLateTelling({ config, ledger: desk.ledger, jobs, clock }, (line) => said.push(line));
+    const run = await desk.ledger.runs.read(runId);
+    if (run === undefined) throw new Error('it is gone');
+    await tell(run);
+    living.push({ host: 'a', pid: 7 });
+    monotonic += 1000;
+    await tell(run);
+    expect(said).toEqual([`Run ${runId} will miss the 16:00 cut-off of USD by 1 min: 60 rows.`]);
+  });
+
   test('is told once by run and watch where it misses the cut-off, and again where it does so anew', async () => {
     const said: string[] = [];
     let now = NOW;

@@ -52,7 +52,7 @@ test('a host whose workers were all killed is lost, until one lives there again'
   expect(lost?.host).toBe(OURS.host);
   expect(lost?.seenAt).toBeGreaterThanOrEqual(before - 1);
   expect(more).toEqual([]);
-  await redis.zadd(`${prefix}:living`, Date.now() + 25_000, `1 ${OURS.host}`);
+  await redis.zadd(`${prefix}:living`, Date.now() + 8_000, `1 ${OURS.host}`);
   expect(await openLiving(redis, prefix).lostHosts()).toEqual([]);
 });
 

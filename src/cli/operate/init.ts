@@ -46,7 +46,11 @@ export const initCommand = command(
     loadSettings(file);
     const code = await diagnose({ json: false });
     const option = file === ENV_FILE_DEFAULT ? '' : `--env-file ${shellWord(file)} `;
-    if (code === EXIT.ok) say(`Pay a payout file: payrun ${option}run FILE`);
+    say(
+      code === EXIT.ok
+        ? `Pay a payout file: payrun ${option}run FILE`
+        : `Once it is fixed, look again: payrun ${option}doctor`,
+    );
     return code;
   },
 );

@@ -71,7 +71,7 @@ export const probeCommand = command(
 );
 
 async function probeService(config: Config, given: Options): Promise<ExitCode> {
-  requireService(config, { sandbox: false });
+  requireService(config, {});
   const { service: settings } = config;
   if (settings === undefined) return EXIT.usage;
   const amount = amountOf(given);

@@ -4,7 +4,7 @@ import { marked } from '../../report/csv.ts';
 import { findRetryRows, type RetryFile } from '../../runs/after/retry-file.ts';
 import type { GivenOptions } from '../command.ts';
 import { ledgerCommand } from '../ledger-command.ts';
-import { printAll, safeText, say } from '../print.ts';
+import { printAll, safeText, say, shellWord } from '../print.ts';
 import { requireTableFormat } from '../table-format.ts';
 
 const FORMATS = ['csv', 'xlsx'] as const;
@@ -35,9 +35,23 @@ export const retryFileCommand = ledgerCommand(
     const content = contentOf(found, given);
     if (found.rows > 0 && output === undefined) await printAll(content);
     else if (found.rows > 0 && output !== undefined) await writeAtomically(output, content);
-    say(safeText(describe(found, { runId, ...given })));
+    say(safeText(`${describe(found, { runId, ...given })}\n${nextStep(found, { runId, ...given })}`));
   },
 );
+
+function nextStep(
+  { rows, isWhole, template }: RetryFile,
+  { runId, output }: { runId: string; output?: string | undefined },
+): string {
+  if (rows === 0) return `how far the run is -> payrun status ${runId}`;
+  const words = [
+    'payrun run',
+    output === undefined ? 'FILE' : shellWord(output),
+    ...(template === null ? [] : ['--template TEMPLATE']),
+    ...(isWhole ? ['--again'] : []),
+  ];
+  return `pay them -> ${words.join(' ')}`;
+}
 
 function contentOf(found: RetryFile, { format, bom, output }: RetryOptions): AsyncIterable<string | Uint8Array> {
   requireTableFormat({ format, bom, output });

@@ -24,6 +24,7 @@ import { readRun } from '../../runs/read-run.ts';
 import { REHEARSAL_NAMES } from '../../sandbox/faults/rehearsals.ts';
 import { command, type GivenOptions } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { systemRefusal } from '../explain.ts';
 import { openLateTelling } from '../look/late.ts';
 import { tellOutages } from '../look/outages.ts';
 import { actorOf, withApp } from '../open.ts';
@@ -122,7 +123,9 @@ async function runFile(file: string | undefined, given: RunOptions, at: AtCrashP
         progress.phase('writing the report');
         progress.end();
         const told = { ...given, carriesOn: carryingOn(app, file, given) };
-        const code = await patiently(() => concludeRun(app, run.id, told));
+        const code = await patiently(() => concludeRun(app, run.id, told)).catch((error: unknown) =>
+          tellUnreported(error, stop),
+        );
         if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
         await app.notifier.flush(AbortSignal.timeout(NOTIFY_MS_MAX));
         if (!stop.aborted) return code;
@@ -149,6 +152,14 @@ function carryingOn(app: App, file: string, given: RunOptions): string {
     ...(chosen === undefined ? [] : ['--seed', String(chosen)]),
   ].join(' ');
   return isShownWhole(words) ? words : workerCommand(app);
+}
+
+/** A run that was interrupted says how far it is also where its report cannot be written. */
+function tellUnreported(error: unknown, stop: AbortSignal): ExitCode {
+  const refusal = stop.aborted && error instanceof Error ? systemRefusal(error) : undefined;
+  if (refusal === undefined) throw error;
+  say(safeText(`No report was written: ${refusal.message}\n${refusal.remedy}`));
+  return EXIT.interrupted;
 }
 
 async function interruptedText(app: App, runId: string): Promise<string> {

@@ -81,6 +81,6 @@ function refuseWhileWorking(workers: readonly LivingWorker[]): Refusal {
   const named = workers.map(({ host, pid }) => `process ${pid} on ${host}`).join(', ');
   return new Refusal(
     `The settings cannot be changed while a worker runs: ${named}.`,
-    'Stop it with SIGTERM, wait until it has ended, and try again. A killed worker counts for 30 s more.',
+    'Stop it with SIGTERM, wait until it has ended, and try again. A killed worker counts for 10 s more.',
   );
 }

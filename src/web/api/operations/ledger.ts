@@ -25,7 +25,7 @@ const status = z.object({
   outages: z
     .array(z.object({ what: z.enum(['service', 'disk']), name: text, since: text, fault: text.optional() }))
     .describe('What workers wait for: a service that does not answer, a disk that is full'),
-  workers: z.int().describe('Workers that live; one that was killed is among them for half a minute'),
+  workers: z.int().describe('Workers that live; one that was killed is among them for 10 seconds'),
   paying: z
     .object({ rows: z.int(), sent: z.int(), inDoubt: z.int(), waiting: z.int() })
     .describe(
