@@ -32,6 +32,8 @@ async function take(source: InboxSource, instance: string, random: Random): Prom
   const draft = `${MARK}-${random.bytes(8).toString('hex')}`;
   await source.makeFolder(draft);
   await source.makeFolder(`${draft}/${instance}`);
+  // An empty one is in the way on some servers.
+  await source.remove(MARK);
   if (await source.move(draft, MARK)) return;
   await source.remove(`${draft}/${instance}`);
   await source.remove(draft);

@@ -116,7 +116,7 @@ export interface References {
   holders(hashes: readonly string[]): Promise<(readonly string[])[]>;
   /**
    * The payouts with which another one shares its reference, and those that had it before people allowed one of them: all that have not
-   * come to nothing; where all of them did, the first.
+   * come to nothing; where all of them did, the first that it shares it with.
    */
   beside(hash: string, payoutId: string): Promise<readonly string[]>;
   /** Those with which a payout shares its reference although nobody allowed that: one of them was found after all. */

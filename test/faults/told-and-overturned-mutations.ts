@@ -74,8 +74,8 @@ export const TOLD_AND_OVERTURNED_MUTATIONS: readonly Mutation[] = [
     guard: 'people read of every payout that has the reference',
     edits: replaced(
       'src/ledger/payouts/duplicates.ts',
-      'return open.length > 0 ? open : others.slice(0, 1);',
-      'return (open.length > 0 ? open : others).slice(0, 1);',
+      'return open.length > 0 ? open : others',
+      'return open.length > 0 ? open.slice(0, 1) : others',
     ),
     caughtBy: named(
       'test/runs/allowed-beside-others.test.ts',
@@ -85,7 +85,7 @@ export const TOLD_AND_OVERTURNED_MUTATIONS: readonly Mutation[] = [
   },
   {
     guard: 'people read what became of the payout that one is like',
-    edits: replaced('src/runs/decide/evidence.ts', '...others.words, ...like.words', '...others.words'),
+    edits: replaced('src/runs/decide/evidence.ts', '...others.words, ...like.caveats', '...others.words'),
     caughtBy: named(
       'test/runs/allowed-beside-others.test.ts',
       'who allows a likely duplicate reads what became of the payout that it is like, and allows it alone',
@@ -95,8 +95,8 @@ export const TOLD_AND_OVERTURNED_MUTATIONS: readonly Mutation[] = [
     guard: 'a payout that is like one that waits is held, however long that one waits',
     edits: replaced(
       'src/ledger/payouts/duplicates.ts',
-      '    if (record !== undefined && !SETTLED_STATES.includes(record.state)) return true;\n    return at - (timeOf',
-      '    return at - (timeOf',
+      'if (record !== undefined && !SENT_STATES.includes(record.state)) return true;',
+      '',
     ),
     caughtBy: named(
       'test/ledger/likely-duplicates.test.ts',

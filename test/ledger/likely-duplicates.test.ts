@@ -100,6 +100,13 @@ describe('a payout with the beneficiary, amount and currency of an earlier one, 
     await expect.poll(async () => await stateOf(await runOf([{}], 1))).toEqual(READY);
   });
 
+  test('is paid when that time is over, also while the payment of the earlier one is under way', async () => {
+    const first = await runOf([{}]);
+    await sendTo(desk.ledger, { runId: first, line: 2 }, 'accepted');
+    expect(await stateOf(await runOf([{}]))).toEqual(HELD);
+    await expect.poll(async () => await stateOf(await runOf([{}], 1))).toEqual(READY);
+  });
+
   test('is held for as long after a payment that had waited for longer than a day, from the day before it was sent', async () => {
     const first = await runOf([{}]);
     await server.redis.hset(desk.keys.run(first), 'createdAt', String(Date.now() - 8 * DAY_MS));

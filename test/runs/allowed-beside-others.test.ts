@@ -71,8 +71,20 @@ test('what one person said of a likely duplicate does not hold once the payout t
   expect(await desk.allow(place, { people: ['anna'] })).toContain(waits);
 
   await movePayout(desk.app.ledger, { runId: first, line: 2 }, 'held');
-  expect(await desk.allow(place, { people: ['bob'] })).toContain(`${like} is held`);
+  expect(await desk.allow(place, { people: ['bob'] })).toContain(
+    `${like} is held: if it is allowed later, both are paid then`,
+  );
   expect((await payoutAt(desk.app.ledger, place)).state).toBe('held');
   await desk.allow(place, { people: ['anna'] });
+  expect(await payoutAt(desk.app.ledger, place)).toMatchObject({ state: 'ready' });
+});
+
+test('a likely duplicate of a payout that was cancelled since can be allowed with others', async () => {
+  const { id: first } = await desk.submit(FIRST, { startAt: Date.parse('2099-01-01T06:00:00Z') });
+  const { id: second } = await desk.submit(LIKE, { name: 'second.csv' });
+  const place = { runId: second, line: 2 };
+  await desk.cancelRow(desk.app.ledger, first, 'S-0');
+  const words = `payout ${first}-2 has the same beneficiary, amount and currency, and was cancelled`;
+  expect(await desk.allow(place, { caveats: 'alone' })).toContain(words);
   expect(await payoutAt(desk.app.ledger, place)).toMatchObject({ state: 'ready' });
 });

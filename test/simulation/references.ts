@@ -18,7 +18,7 @@ export function holdersBeside(store: Store, hash: string, own: string): readonly
   const all = new Set([...claimantsOf(store, hash), ...formerOf(store, hash)]);
   const others = [...all].filter((id) => id !== own);
   const open = others.filter((id) => !isFree(store.entries.get(id)));
-  return open.length > 0 ? open : others.slice(0, 1);
+  return open.length > 0 ? open : others.filter((id) => claimantsOf(store, hash).includes(id)).slice(0, 1);
 }
 
 export function isFree(entry: Entry | undefined): boolean {

@@ -149,6 +149,8 @@ export function idsIn(claimants: string | null | undefined): readonly string[] {
 }
 
 const SETTLED_STATES: readonly string[] = ['completed', 'failed', 'returned', 'rejected', 'cancelled'];
+/** It will not be sent, unless people let it go again. */
+const SENT_STATES: readonly string[] = ['accepted', ...SETTLED_STATES];
 
 /** Whether a payout came to nothing for certain, so that its reference is free and a like one is none too many. */
 function cameToNothing(record: StoredPayout | undefined): boolean {
@@ -195,8 +197,8 @@ export function freedAtLoss(holders: readonly Earlier[], own: string): string | 
 }
 
 /**
- * The payout with the same beneficiary, amount and currency, unless it came to nothing. A settled one counts for a time: from its
- * hand-in, or where it waited for longer than a day, from the day before it was sent.
+ * The payout with the same beneficiary, amount and currency, unless it came to nothing. One that the service accepted counts for a
+ * time: from its hand-in, or where it waited for longer than a day, from the day before it was sent.
  */
 export function twinAgainst(
   twins: readonly Earlier[],
@@ -205,7 +207,7 @@ export function twinAgainst(
 ): string | undefined {
   return twins.find(({ id, record, createdAt, finishedAt }) => {
     if (id === own || cameToNothing(record)) return false;
-    if (record !== undefined && !SETTLED_STATES.includes(record.state)) return true;
+    if (record !== undefined && !SENT_STATES.includes(record.state)) return true;
     const sentAt = timeOf(record?.values.get('aa') ?? null) ?? finishedAt ?? 0;
     return at - Math.max(createdAt ?? 0, sentAt - DAY_MS) <= withinMs;
   })?.id;
@@ -222,7 +224,7 @@ export async function readClaimants({ redis, prefix }: Place, hash: string): Pro
 
 /**
  * The payouts with which another one shares its reference, and those that had it before people allowed one of them: all that have not
- * come to nothing; where all of them did, the first.
+ * come to nothing; where all of them did, the first that it shares it with.
  */
 export async function holdersBeside(
   place: Place,
@@ -231,7 +233,7 @@ export async function holdersBeside(
 ): Promise<readonly Holder[]> {
   const others = (await readHolders(place, `${claimants} ${former}`)).filter(({ id }) => id !== own);
   const open = standing(others);
-  return open.length > 0 ? open : others.slice(0, 1);
+  return open.length > 0 ? open : others.filter(({ id }) => idsIn(claimants).includes(id)).slice(0, 1);
 }
 
 /** The payouts for which a reference stands, and those that had it before, if they have not come to nothing. */

@@ -11,7 +11,14 @@ import type { Answer } from '../../service/answer.ts';
 import type { PaymentReply } from '../../service/replies.ts';
 import { TokenRefused, TokenUnavailable } from '../../service/token.ts';
 import { type AskedPayment, askedPayments } from './asked-payments.ts';
-import { likePayout, NO_OTHERS, otherOfPayment, othersOfReference, paidUnderReference } from './same-reference.ts';
+import {
+  likePayout,
+  NO_OTHERS,
+  NOTHING_LIKE_IT,
+  otherOfPayment,
+  othersOfReference,
+  paidUnderReference,
+} from './same-reference.ts';
 import { caveatOfSilence, contradictionOfSilence, refuseSilence } from './silence.ts';
 import { writeBreach, writeDown } from './write-down.ts';
 
@@ -64,7 +71,7 @@ export async function lookUpForPeople(
   const payments = await askedPayments(deps.ledger, payout);
   const isAllowed = asked.decision === 'allow';
   const others = isAllowed ? await othersOfReference(deps.ledger, payout) : NO_OTHERS;
-  const like = isAllowed ? await likePayout(deps.ledger, payout) : NO_OTHERS;
+  const like = isAllowed ? await likePayout(deps.ledger, payout) : NOTHING_LIKE_IT;
   const findings =
     payments.length > 0
       ? await lookUpPayments(deps, payout, payments)
@@ -77,8 +84,9 @@ export async function lookUpForPeople(
   const sentElsewhere = payout.reasonCode === 'E_DIR_LOST' ? [SENT_ELSEWHERE] : [];
   const givenUp = asked.decision === 'allow' && payout.givenUp ? [GIVEN_UP] : [];
   const breach = payout.reasonCode === 'E_BREACH' && payout.reason !== null ? [payout.reason] : [];
-  const caveats = [...findings.caveats, ...breach, ...sentElsewhere, ...givenUp, ...others.words, ...like.words];
-  return { ...findings, caveats, holders: others.holders, seen: [others.seen, like.seen].filter(Boolean).join(', ') };
+  const caveats = [...findings.caveats, ...breach, ...sentElsewhere, ...givenUp, ...others.words, ...like.caveats];
+  const seen = [others.seen, ...like.words, ...like.caveats].filter(Boolean).join(', ');
+  return { ...findings, words: [...findings.words, ...like.words], caveats, holders: others.holders, seen };
 }
 
 const OWN_ID = 'payment-id-is-quote-id';

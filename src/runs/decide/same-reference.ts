@@ -53,15 +53,21 @@ export async function othersOfReference(ledger: Ledgers, payout: Payout): Promis
  * Says the same of the payout that a likely duplicate (`E_DUP_LIKELY`) is like. That one is paid at its turn, whatever people decide
  * about the duplicate.
  */
-export async function likePayout(ledger: Ledgers, payout: Payout): Promise<Omit<OthersOfReference, 'holders'>> {
+export async function likePayout(ledger: Ledgers, payout: Payout): Promise<LikePayout> {
   const place = payout.reasonCode === 'E_DUP_LIKELY' ? twinOf(payout) : null;
-  if (place === null) return NO_OTHERS;
-  const { id, state, moves, like } = await readOther(ledger, payoutId(place));
-  return {
-    words: [`payout ${id} has the same beneficiary, amount and currency, and ${like}`],
-    seen: `${id} ${state} ${moves}`,
-  };
+  if (place === null) return NOTHING_LIKE_IT;
+  const { id, like } = await readOther(ledger, payoutId(place));
+  const said = [`payout ${id} has the same beneficiary, amount and currency, and ${like}`];
+  return like.endsWith(BOTH_PAID) ? { words: [], caveats: said } : { words: said, caveats: [] };
 }
+
+/** What is said of it; `caveats` where it was paid, or may be. */
+interface LikePayout {
+  readonly words: readonly string[];
+  readonly caveats: readonly string[];
+}
+
+export const NOTHING_LIKE_IT: LikePayout = { words: [], caveats: [] };
 
 /** The other payouts with the reference of one that people want to settle as paid, where these were paid too or may be. */
 export async function paidUnderReference(ledger: Ledgers, payout: Payout): Promise<readonly string[]> {
@@ -82,7 +88,13 @@ async function readOther(ledger: Ledgers, id: string): Promise<Other> {
   const [state, moves] = [payout?.state ?? '', payout?.history.length ?? 0];
   const stands = standsOf(payout, run);
   const waits = run !== undefined && state === 'ready' ? `${whenPaid(run)} in run ${run.id}: ${BOTH_PAID}` : stands;
-  return { id, state, moves, stands, like: stands === STANDS.held ? 'is held' : waits };
+  return {
+    id,
+    state,
+    moves,
+    stands,
+    like: stands === STANDS.held ? `is held: if it is allowed later, ${BOTH_PAID}` : waits,
+  };
 }
 
 /**
