@@ -103,7 +103,7 @@ describe('payrun user', () => {
     ['a name that is none', ['add', 'a|b', '--role', 'admin', '--as', 'anna'], /is no name for a user/],
     ['a first user who is no admin', ['add', 'anna', '--role', 'maker', '--as', 'anna'], /There is no admin yet/],
     ['somebody who is not there', ['role', 'anna', 'maker', '--as', 'anna'], /There is no user anna/],
-    ['nobody’s name', ['reset', 'anna'], /required option '--as <name>'/],
+    ['nobody’s name', ['reset', 'anna'], /^--as <name> is needed\.$/m],
   ])('refuses %s, with a remedy', async (_what, words, message) => {
     const { code, stdout, stderr } = await payrun('user', ...words);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

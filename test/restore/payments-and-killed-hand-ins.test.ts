@@ -151,7 +151,7 @@ test(
     await until(site, run, { paid: 1 });
     await stopped(one);
     site.copy();
-    await site.byTwo(['allow', run, 'B-1', '--reason', 'another invoice']);
+    await site.byTwo(['allow', run, 'B-1', '--reason', 'another invoice', '--yes']);
     await until(site, run, { paid: 2 });
     two.kill('SIGKILL');
     await two.ended;
