@@ -151,7 +151,7 @@ test.each([
 
 test('what two people dropped after the copy is not let go together with others, unseen', async () => {
   const place = { runId, line: 2 };
-  const values = { reasonCode: 'E_DUP_LIKELY', reason: 'payout R9-2 has the same beneficiary, amount and currency' };
+  const values = { reasonCode: 'E_QUOTE_AMOUNT', reason: 'the quote has another amount' };
   await movePayout(ledger, place, { to: 'held', values });
   const deps = {
     ledger,
@@ -159,7 +159,7 @@ test('what two people dropped after the copy is not let go together with others,
     ensureSeason: async () => [],
     openPay: () => Promise.reject(new Error('nothing is looked up')),
   };
-  const scope = { runId, reasonCode: 'E_DUP_LIKELY' };
+  const scope = { runId, reason: 'E_QUOTE_AMOUNT' };
   const decide = async (decision: 'drop' | 'allow', by: string) =>
     await decideInBulk(deps, scope, { decision, by, reason: 'looked at' });
 
