@@ -95,7 +95,7 @@ export const TOLD_AND_OVERTURNED_MUTATIONS: readonly Mutation[] = [
     guard: 'a payout that is like one that waits is held, however long that one waits',
     edits: replaced(
       'src/ledger/payouts/duplicates.ts',
-      'if (record !== undefined && !SENT_STATES.includes(record.state)) return true;',
+      'if (record !== undefined && !DONE_STATES.includes(record.state)) return true;',
       '',
     ),
     caughtBy: named(

@@ -149,8 +149,8 @@ export function idsIn(claimants: string | null | undefined): readonly string[] {
 }
 
 const SETTLED_STATES: readonly string[] = ['completed', 'failed', 'returned', 'rejected', 'cancelled'];
-/** It will not be sent, unless people let it go again. */
-const SENT_STATES: readonly string[] = ['accepted', ...SETTLED_STATES];
+/** No request for a payment is to come or in doubt. */
+const DONE_STATES: readonly string[] = ['accepted', ...SETTLED_STATES];
 
 /** Whether a payout came to nothing for certain, so that its reference is free and a like one is none too many. */
 function cameToNothing(record: StoredPayout | undefined): boolean {
@@ -207,7 +207,7 @@ export function twinAgainst(
 ): string | undefined {
   return twins.find(({ id, record, createdAt, finishedAt }) => {
     if (id === own || cameToNothing(record)) return false;
-    if (record !== undefined && !SENT_STATES.includes(record.state)) return true;
+    if (record !== undefined && !DONE_STATES.includes(record.state)) return true;
     const sentAt = timeOf(record?.values.get('aa') ?? null) ?? finishedAt ?? 0;
     return at - Math.max(createdAt ?? 0, sentAt - DAY_MS) <= withinMs;
   })?.id;

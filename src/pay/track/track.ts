@@ -90,10 +90,6 @@ const GRACES_MISSING_MAX = 12;
 
 type Missing = Extract<LookUpReading, { kind: 'not-found' | 'nothing' }>;
 
-function isMissing(reading: LookUpReading): reading is Missing {
-  return reading.kind === 'not-found' || (reading.kind === 'nothing' && reading.isLasting);
-}
-
 function isMissedLong(deps: PayDeps, payout: Payout, { reading, now }: Omit<Looked, 'song'>): boolean {
   const { notFoundAt } = payout;
   if (!isMissed(deps, payout, reading) || notFoundAt === null) return false;
@@ -102,7 +98,8 @@ function isMissedLong(deps: PayDeps, payout: Payout, { reading, now }: Omit<Look
 
 /** Other credentials than it was made under need not be shown it. */
 function isMissed(deps: PayDeps, payout: Payout, reading: LookUpReading): reading is Missing {
-  return payout.state === 'accepted' && isMissing(reading) && payout.credentials === deps.service.fingerprint;
+  const isNotShown = reading.kind === 'not-found' || (reading.kind === 'nothing' && reading.isLasting);
+  return payout.state === 'accepted' && isNotShown && payout.credentials === deps.service.fingerprint;
 }
 
 /** What a look-up that does not show the payment says of it. */

@@ -43,9 +43,11 @@ export async function othersOfReference(ledger: Ledgers, payout: Payout): Promis
   const ids = await ledger.references.beside(hashReference(payout.row.reference), payoutId(payout));
   const others = await Promise.all(ids.map((id) => readOther(ledger, id)));
   return {
-    words: others.map(({ id, stands }) => `payout ${id} has the same reference and ${stands}`),
-    holders: others.map(({ id, state }) => ({ id, state })),
-    seen: others.map(({ id, state, moves }) => `${id} ${state} ${moves}`).join(', '),
+    words: others.map(
+      ({ id, payout: other, run }) => `payout ${id} has the same reference and ${standsOf(other, run)}`,
+    ),
+    holders: others.map(({ id, payout: other }) => ({ id, state: other?.state ?? '' })),
+    seen: others.map(({ id, payout: other }) => `${id} ${other?.state ?? ''} ${other?.history.length ?? 0}`).join(', '),
   };
 }
 
@@ -56,9 +58,18 @@ export async function othersOfReference(ledger: Ledgers, payout: Payout): Promis
 export async function likePayout(ledger: Ledgers, payout: Payout): Promise<LikePayout> {
   const place = payout.reasonCode === 'E_DUP_LIKELY' ? twinOf(payout) : null;
   if (place === null) return NOTHING_LIKE_IT;
-  const { id, like } = await readOther(ledger, payoutId(place));
-  const said = [`payout ${id} has the same beneficiary, amount and currency, and ${like}`];
-  return like.endsWith(BOTH_PAID) ? { words: [], caveats: said } : { words: said, caveats: [] };
+  const { id, payout: other, run } = await readOther(ledger, payoutId(place));
+  const stands = standsBesideLike(other, run);
+  const said = [`payout ${id} has the same beneficiary, amount and currency, and ${stands}`];
+  return stands.endsWith(BOTH_PAID) ? { words: [], caveats: said } : { words: said, caveats: [] };
+}
+
+/** As `standsOf`: with a reference of its own it is paid too. */
+function standsBesideLike(other: Payout | undefined, run: Run | undefined): string {
+  const stands = standsOf(other, run);
+  if (stands === STANDS.held) return `is held: if it is allowed later, ${BOTH_PAID}`;
+  if (other?.state === 'ready' && run !== undefined) return `${whenPaid(run)} in run ${run.id}: ${BOTH_PAID}`;
+  return stands;
 }
 
 /** What is said of it; `caveats` where it was paid, or may be. */
@@ -75,26 +86,16 @@ export async function paidUnderReference(ledger: Ledgers, payout: Payout): Promi
   return words.filter((text) => text.endsWith(BOTH_PAID));
 }
 
-interface Other extends SeenHolder {
-  readonly stands: string;
-  /** How it stands beside one that is like it, and has another reference. */
-  readonly like: string;
-  readonly moves: number;
+interface Other {
+  readonly id: string;
+  readonly payout: Payout | undefined;
+  readonly run: Run | undefined;
 }
 
 async function readOther(ledger: Ledgers, id: string): Promise<Other> {
   const place = placeOfId(id);
   const [{ payout }, run] = await Promise.all([ledger.payouts.read(place), ledger.runs.read(place.runId)]);
-  const [state, moves] = [payout?.state ?? '', payout?.history.length ?? 0];
-  const stands = standsOf(payout, run);
-  const waits = run !== undefined && state === 'ready' ? `${whenPaid(run)} in run ${run.id}: ${BOTH_PAID}` : stands;
-  return {
-    id,
-    state,
-    moves,
-    stands,
-    like: stands === STANDS.held ? `is held: if it is allowed later, ${BOTH_PAID}` : waits,
-  };
+  return { id, payout, run };
 }
 
 /**
