@@ -175,6 +175,32 @@ describe('validate', () => {
     for (const problem of found.problems) expect(text.stdout).toContain(problem.code);
   });
 
+  test.each([
+    {
+      file: 'payouts.csv',
+      options: [],
+      next: ['see what it would cost -> payrun preview FILE', 'pay it -> payrun run FILE'],
+    },
+    {
+      file: 'mistakes.csv',
+      options: [],
+      next: [
+        'write the problems beside their rows -> payrun validate FILE --marked-up COPY',
+        'pay the 2 valid rows alone -> payrun run FILE --skip-invalid',
+      ],
+    },
+    {
+      file: 'mistakes.csv',
+      options: ['--marked-up', 'copy.csv'],
+      next: ['pay the 2 valid rows alone -> payrun run FILE --skip-invalid'],
+    },
+  ])('$file $options ends with the commands that come next', async ({ file, options, next }) => {
+    const path = join(SAMPLES, file);
+    const { stdout } = await run('validate', path, ...options);
+    const commands = stdout.split('\n').filter((line) => line.includes(' -> '));
+    expect(commands).toEqual(next.map((line) => line.replace('FILE', path)));
+  });
+
   test('a file that is not there exits 3', async () => {
     expect(await run('validate', 'nowhere.csv')).toMatchObject({ code: 3, stdout: '' });
   });

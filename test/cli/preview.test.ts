@@ -177,9 +177,11 @@ describe('preview', () => {
     const before = await run('preview', 'first.csv', '--sandbox');
     expect(before.code).toBe(0);
     expect(before.stdout).toContain('were not looked up: there is no data directory');
+    expect(before.stdout).toMatch(/\n\npay it -> payrun run first\.csv\n$/);
     await run('run', 'first.csv', '--json');
     const known = await run('preview', 'first.csv', '--sandbox');
-    expect(known.stdout).toMatch(/The content of this file is run \S+ already \(finished\)/);
+    const runId = /The content of this file is run (\S+) already \(finished\)/.exec(known.stdout)?.[1];
+    expect(known.stdout).toContain(`\n\nhow far it is -> payrun status ${runId}\n`);
     const { code, stdout } = await run('preview', 'next.csv', '--sandbox');
     expect(code).toBe(4);
     expect(stdout).toContain('By the ledger, 1 row would be paid: 72.25 USD.');

@@ -37,8 +37,10 @@ const ONE_BY_ONE = {
 
 /** Until a payment request is under way whose payout Redis knows as armed, and nothing more. */
 async function sentAndArmed(rig: Rig, payments: number): Promise<void> {
-  await rig.until('a request under way', () => rig.service.counters().payments > payments);
-  expect((await rig.states())['armed']).toBe(1);
+  await rig.until(
+    'a request under way',
+    async () => rig.service.counters().payments > payments && (await rig.states())['armed'] === 1,
+  );
 }
 
 /** Redis does not start on its broken log: it is mended as the runbook says, and started. */

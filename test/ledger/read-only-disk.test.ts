@@ -7,15 +7,15 @@ import { systemRandom } from '../../src/clock.ts';
 import { openDataDir } from '../../src/ledger/intents/data-dir.ts';
 import { requireReportFolder } from '../../src/runs/after/report.ts';
 
-test('a data or report folder on a disk that can only be read is refused for that', async ({ skip }) => {
+test('a data or report folder on a read-only disk is refused for that', async ({ skip }) => {
   if (process.getuid?.() !== 0) skip('needs root, to mount');
   const disk = mkdtempSync(join(tmpdir(), 'payrun-read-only-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', disk]);
   try {
     const opening = openDataDir(join(disk, 'payrun/data'), { random: systemRandom, requirePersistentDisk: false });
-    await expect(opening).rejects.toThrow(/cannot be made \(EROFS: its disk can only be read\)/);
+    await expect(opening).rejects.toThrow(/cannot be made \(EROFS: its disk is read-only\)/);
     await expect(requireReportFolder(join(disk, 'far/reports'))).rejects.toThrow(
-      /cannot be written \(EROFS: its disk can only be read\)/,
+      /cannot be written \(EROFS: its disk is read-only\)/,
     );
   } finally {
     execFileSync('umount', [disk]);

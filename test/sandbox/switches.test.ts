@@ -128,6 +128,15 @@ describe('rehearsals', () => {
     );
   });
 
+  test.each([
+    ['foo=bar', 'foo: no such switch'],
+    ['answerDelayMs.foo=1', 'answerDelayMs.foo: no such switch'],
+    ['tooMany=2', 'tooMany: must be at most 1'],
+    ['tooMany=often', 'tooMany: must be a number'],
+  ])('%s is refused in words of its own', (text, words) => {
+    expect(() => switchesOfText([text])).toThrow(`A switch of the sandbox is wrong:\n  ${words}`);
+  });
+
   test('every switch says what it does', () => {
     const mute = listSwitches().filter(({ meaning }) => !/^[A-Z].*\.$/.test(meaning));
     expect(mute.map(({ name }) => name)).toEqual([]);

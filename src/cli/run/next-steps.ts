@@ -1,7 +1,9 @@
 import { rfc3339 } from '../../clock.ts';
+import type { CheckedFile } from '../../intake/check-file.ts';
 import type { Run } from '../../payout.ts';
 import { outcomeCounts } from '../../report/totals.ts';
 import { hasEnded } from '../../runs/decide/control.ts';
+import { isShownWhole, shellWord } from '../print.ts';
 
 export interface Told {
   /** The command that shows the work going on, or that makes it go on where nothing works on the run. */
@@ -45,6 +47,31 @@ function pausedText({ stages }: Run): string {
 /** Somebody else may release that stage meanwhile. */
 function stageOption({ stages }: Run): string {
   return stages?.isOver === true ? ` --stage ${stages.at + 1}` : '';
+}
+
+/** A command that is given this payout file, read as it was now, as it is typed. */
+export function fileCommand(
+  name: string,
+  { file, template }: { readonly file: string; readonly template?: string | undefined },
+  options: readonly string[] = [],
+): string {
+  const read = template === undefined ? [] : ['--template', shellWord(template)];
+  return [`payrun ${name}`, shellWord(file), ...read, ...options].join(' ');
+}
+
+/** Steps as lines, but for those that a terminal cannot show as they have to be typed. */
+export function stepLines(steps: readonly (string | undefined)[]): string {
+  return steps.filter((step) => step !== undefined && isShownWhole(step)).join('\n');
+}
+
+/** What pays the file that was looked at, as a line; of one with problems the valid rows. Undefined where it has none. */
+export function payingStep(
+  { problemsTotal, fileRefused, valid }: Pick<CheckedFile, 'problemsTotal' | 'fileRefused' | 'valid'>,
+  given: { readonly file: string; readonly template?: string | undefined },
+): string | undefined {
+  if (fileRefused || valid === 0) return undefined;
+  if (problemsTotal === 0) return `pay it -> ${fileCommand('run', given)}`;
+  return `pay the ${valid === 1 ? 'valid row' : `${valid} valid rows`} alone -> ${fileCommand('run', given, ['--skip-invalid'])}`;
 }
 
 /** Said at the end for a file whose run was over before it was handed in now: nothing is left to be sent of it. */

@@ -19,6 +19,7 @@ import { requireService, withLedger } from '../open.ts';
 import { print, printJson, say } from '../print.ts';
 import { onStop, unlessStopped } from '../stop.ts';
 import { intakeOptions, intakeOptionsOf } from './intake-options.ts';
+import { payingStep, stepLines } from './next-steps.ts';
 import { previewText } from './preview-text.ts';
 
 const SAMPLE_MAX = 1000;
@@ -56,7 +57,7 @@ export const previewCommand = command(
     const options = { intake: { limits: config.files, ...(await intakeOptionsOf(intake)) }, sample: rows };
     const stop = onStop();
     try {
-      return await preview({ config, json }, file, { ...options, signal: stop.signal });
+      return await preview({ config, json }, { file, template: intake.template }, { ...options, signal: stop.signal });
     } finally {
       stop.release();
     }
@@ -74,9 +75,14 @@ async function tellSilence(deps: Pick<OutageDeps, 'answering' | 'serviceName'>, 
   }
 }
 
+interface LookedAt {
+  readonly file: string;
+  readonly template: string | undefined;
+}
+
 async function preview(
   { config, json }: { config: Config; json: boolean },
-  file: string,
+  looked: LookedAt,
   options: PreviewOptions,
 ): Promise<ExitCode> {
   const deps = { clock: systemClock, random: systemRandom };
@@ -85,16 +91,19 @@ async function preview(
   const asked = new AbortController();
   void tellSilence({ answering, serviceName: nameOf(config.service) }, asked.signal);
   const quoting = withQuotingService({ config, log, answering, ...deps }, (service) =>
-    previewFile({ ...config, ...deps, service, defaults: config }, file, options),
+    previewFile({ ...config, ...deps, service, defaults: config }, looked.file, options),
   );
   const found = await unlessStopped(quoting, options.signal).finally(() => asked.abort());
   if (options.signal.aborted) return EXIT.interrupted;
-  const ahead = await lookAhead(file, found, config);
+  const ahead = await lookAhead(looked.file, found, config);
   const facts = { name: nameOf(config.service), sandbox: config.service === undefined };
   if (json) {
     const foreseen = ahead.foreseen && foreseenDocument(ahead.foreseen);
     printJson({ ...previewDocument(found, facts), foreseen });
-  } else print([previewText(found, facts), foreseenText(ahead)].filter((part) => part !== '').join('\n\n'));
+  } else {
+    const parts = [previewText(found, facts), foreseenText(ahead), nextText(found, ahead, looked)];
+    print(parts.filter((part) => part !== '').join('\n\n'));
+  }
   return exitCodeOf(found, ahead.foreseen);
 }
 
@@ -109,6 +118,12 @@ async function lookAhead(path: string, { checked }: Preview, { dataDir }: Config
     if (!(error instanceof Refusal) || error.kind === 'interrupted') throw error;
     return { foreseen: null, why: error.message };
   }
+}
+
+/** The command that comes next: of a file that was handed in before the one that shows its run. */
+function nextText({ checked }: Preview, { foreseen }: LookedAhead, looked: LookedAt): string {
+  if (foreseen !== null && foreseen.knownRun !== null) return `how far it is -> payrun status ${foreseen.knownRun.id}`;
+  return stepLines([payingStep(checked, looked)]);
 }
 
 function exitCodeOf({ checked, quoting, rowsUnpriced }: Preview, foreseen: Foreseen | null): ExitCode {

@@ -37,7 +37,7 @@ import { openPayService } from '../serve/pay-service.ts';
 import { stopWorker } from '../serve/stop-worker.ts';
 import { STOPPING, unlessStopped } from '../stop.ts';
 import { intakeOptionsOf } from './intake-options.ts';
-import { handedInBefore, nextSteps } from './next-steps.ts';
+import { fileCommand, handedInBefore, nextSteps } from './next-steps.ts';
 import { describeProblems } from './problem-text.ts';
 import { openProgress, type Progress } from './progress.ts';
 import { reasonLines } from './reason-lines.ts';
@@ -142,15 +142,12 @@ async function runFile(file: string | undefined, given: RunOptions, at: AtCrashP
  */
 function carryingOn(app: App, file: string, given: RunOptions): string {
   const { template, skipInvalid, reportDir, rehearse, seed: chosen } = given;
-  const words = [
-    'payrun run',
-    shellWord(file),
-    ...(template === undefined ? [] : ['--template', shellWord(template)]),
+  const words = fileCommand('run', { file, template }, [
     ...(skipInvalid ? ['--skip-invalid'] : []),
     ...(reportDir === undefined ? [] : ['--report-dir', shellWord(reportDir)]),
     ...(rehearse === undefined ? [] : ['--rehearse', rehearse]),
     ...(chosen === undefined ? [] : ['--seed', String(chosen)]),
-  ].join(' ');
+  ]);
   return isShownWhole(words) ? words : workerCommand(app);
 }
 

@@ -15,6 +15,7 @@ import { EXIT } from '../exit-code.ts';
 import { print, printJson, safeText, say } from '../print.ts';
 import { fileTotals } from './file-totals.ts';
 import { intakeOptions, intakeOptionsOf } from './intake-options.ts';
+import { fileCommand, payingStep, stepLines } from './next-steps.ts';
 import { describeProblems } from './problem-text.ts';
 
 const path = z.string().min(1, 'must name a file').optional();
@@ -44,7 +45,7 @@ export const validateCommand = command(
   async ({ file, json, problems, markedUp, ...intake }) => {
     const checked = await checkPayoutFile(file, { limits: readFileLimits(), ...(await intakeOptionsOf(intake)) });
     if (json) printJson(problemsDocument(checked));
-    else print(describeChecked(checked));
+    else print(describeChecked(checked, { file, markedUp, template: intake.template }));
     if (problems !== undefined) await writeProblems(checked, problems);
     if (markedUp !== undefined) await markUp(file, checked, markedUp);
     return checked.problemsTotal === 0 ? EXIT.ok : EXIT.fileRefused;
@@ -66,10 +67,30 @@ async function markUp(file: string, checked: CheckedFile, target: string): Promi
   }
 }
 
-function describeChecked(checked: CheckedFile): string {
+interface Looked {
+  readonly file: string;
+  readonly template: string | undefined;
+  readonly markedUp: string | undefined;
+}
+
+function describeChecked(checked: CheckedFile, looked: Looked): string {
   const facts = columns([
     ['file', checked.name],
     ['rows', `${checked.rows}, ${checked.valid} of them valid`],
   ]);
-  return [facts, fileTotals(checked), describeProblems(checked)].filter((part) => part !== '').join('\n\n');
+  const parts = [facts, fileTotals(checked), describeProblems(checked), nextText(checked, looked)];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+/** The commands that come next for the file. */
+function nextText(checked: CheckedFile, looked: Looked): string {
+  const isSound = checked.problemsTotal === 0;
+  const isToMark = !isSound && checked.isMarkable && looked.markedUp === undefined;
+  return stepLines([
+    isToMark
+      ? `write the problems beside their rows -> ${fileCommand('validate', looked, ['--marked-up', 'COPY'])}`
+      : undefined,
+    isSound ? `see what it would cost -> ${fileCommand('preview', looked)}` : undefined,
+    payingStep(checked, looked),
+  ]);
 }

@@ -41,7 +41,7 @@ const VOLATILE_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
 /** A fault's code, and what it means where that is not plain. */
 export function faultWords(fault: unknown): string {
   const code = codeOf(fault) ?? 'error';
-  return code === 'EROFS' ? `${code}: its disk can only be read` : code;
+  return code === 'EROFS' ? `${code}: its disk is read-only` : code;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { problemTexts, wordsFor } from '../../config/problems.ts';
 import { Refusal, withSteps } from '../../refusal.ts';
-import { descriptionsOf, FAILURE_CODES, PAYMENT_REQUIRED_CODES } from '../errors.ts';
+import { FAILURE_CODES, PAYMENT_REQUIRED_CODES } from '../errors.ts';
 import { FAULT_MEANINGS, type FaultName } from './table.ts';
 
 const TEN_YEARS_MS = 10 * 365 * 24 * 60 * 60 * 1000;
@@ -147,9 +148,14 @@ export const SWITCH_DEFAULTS: Switches = schema.parse({});
 /** The switches after a change. Throws a Refusal that names every unknown name and wrong value. */
 export function changeSwitches(current: Switches, changes: SwitchSettings): Switches {
   const answerDelayMs = { ...current.answerDelayMs, ...changes.answerDelayMs };
-  const parsed = schema.safeParse({ ...current, ...changes, answerDelayMs });
+  const parsed = schema.safeParse({ ...current, ...changes, answerDelayMs }, { error: wordsFor });
   if (parsed.success) return parsed.data;
-  throw refuseSwitches(descriptionsOf(parsed.error));
+  throw refuseSwitches(parsed.error.issues.flatMap(switchTexts));
+}
+
+function switchTexts(issue: z.core.$ZodIssue): string[] {
+  if (issue.code !== 'unrecognized_keys') return problemTexts(issue);
+  return issue.keys.map((key) => `${[...issue.path, key].join('.')}: no such switch`);
 }
 
 /** A Refusal that names what is wrong with some switches. */
