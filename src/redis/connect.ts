@@ -75,7 +75,7 @@ const REMEDY_OTHERWISE =
 export async function connectRedis(address: RedisAddress, options: ConnectOptions): Promise<Redis> {
   const { options: endpoint, shown, isOneOfSeveral } = readAddress(address);
   const notThisOne = isOneOfSeveral ? NOT_THE_ONE : NOT_PRIMARY;
-  const redis = withoutStaleTimer(
+  const redis = withoutFaults(
     new Redis({
       connectTimeout: CONNECT_MS_MAX,
       ...endpoint,
@@ -137,21 +137,43 @@ export async function letsAnybodyIn(address: RedisAddress): Promise<boolean> {
   }
 }
 
-/**
- * ioredis 5 keeps the timer of `socketTimeout` when a connection is lost, and it then cuts the next one, again and again (its
- * issue 2147, fixed in 6.0). BullMQ's workers block on duplicates of what they are given.
- */
-function withoutStaleTimer(redis: Redis): Redis {
+/** Works around two faults of ioredis 5. BullMQ's workers block on duplicates of what they are given. */
+function withoutFaults(redis: Redis): Redis {
+  stopStaleTimer(redis);
+  rejectForgotten(redis);
+  const duplicate = redis.duplicate.bind(redis);
+  redis.duplicate = (override) => withoutFaults(duplicate(override));
+  return redis;
+}
+
+/** The timer of `socketTimeout` is kept when a connection is lost, and then cuts the next one, again and again (its issue 2147, fixed in 6.0). */
+function stopStaleTimer(redis: Redis): void {
   redis.on('close', () => {
     const timer: unknown = Reflect.get(redis, STALE_TIMER);
     if (isTimer(timer)) clearTimeout(timer);
     Reflect.set(redis, STALE_TIMER, undefined);
   });
-  const duplicate = redis.duplicate.bind(redis);
-  redis.duplicate = (override) => withoutStaleTimer(duplicate(override));
-  return redis;
 }
 
+/**
+ * What a server answers while it loads, such as TIME, is sent before a connection is ready. When that connection is lost, these
+ * commands are neither sent again nor rejected: who waits for them waits for ever.
+ */
+function rejectForgotten(redis: Redis): void {
+  const reset: unknown = Reflect.get(redis, RESET);
+  if (typeof reset !== 'function') throw new Error(`ioredis has no ${RESET} any more`);
+  Reflect.set(redis, RESET, () => {
+    const sent = redis['commandQueue'];
+    // Those that were sent on a connection that was ready are sent again on the next one.
+    const isSentAgain = sent === Reflect.get(redis, 'prevCommandQueue');
+    const forgotten = isSentAgain ? [] : sent.toArray();
+    Reflect.apply(reset, redis, []);
+    for (const { command } of forgotten) command.reject(new Error(LOST));
+  });
+}
+
+const RESET = 'resetCommandQueue';
+const LOST = 'The connection to Redis was lost before it was ready.';
 const STALE_TIMER = 'socketTimeoutTimer';
 
 function isTimer(value: unknown): value is NodeJS.Timeout {

@@ -178,6 +178,28 @@ describe('a connection that was lost while it waited for a reply', () => {
   });
 });
 
+test('a command that was sent before the connection was ready, and lost with it, is rejected: nobody waits for it for ever', async () => {
+  let isLoading = false;
+  const port = await listen((command) => {
+    if (command === 'time') return undefined;
+    if (command === 'info') return isLoading ? '' : '$9\r\nloading:0\r\n';
+    return '+PONG\r\n';
+  });
+  const given = await connect({ url: `redis://127.0.0.1:${port}` }, { kind: 'jobs' });
+  for (const redis of [given, given.duplicate()]) {
+    redis.on('error', () => {});
+    await redis.ping();
+    isLoading = true;
+    redis.disconnect(true);
+    await expect.poll(() => redis.status).toBe('connect');
+    const time = redis.time();
+    isLoading = false;
+    await expect(time).rejects.toThrow('The connection to Redis was lost before it was ready.');
+    await expect.poll(() => redis.status).toBe('ready');
+    redis.disconnect();
+  }
+});
+
 describe('the arming connection', () => {
   test('sends a command once, whatever becomes of its reply, and comes back', async () => {
     const cutting = await listenAndCut();

@@ -65,13 +65,12 @@ function Party({ id, name }: { id: string | null; name: string | null }) {
   );
 }
 
-/** What there is to do about a row as it stands. */
+/** Why a row stands as it does, and what there is to do about it; nothing of one that was paid and has no reason. */
 export function WhatNext({ story, payout, run }: { story: Story; payout: Payout | null; run: Run }) {
+  if (story.state === 'completed' && story.reasonCode === null && story.reason === null) return null;
   return (
     <div class="proposal">
-      <p>
-        <Why story={story} />
-      </p>
+      <Why story={story} />
       <p>
         <Next payout={payout} run={run} />
       </p>
@@ -79,10 +78,9 @@ export function WhatNext({ story, payout, run }: { story: Story; payout: Payout 
   );
 }
 
-function Why({ story: { reasonCode, reason, state } }: { story: Story }) {
+function Why({ story: { reasonCode, reason } }: { story: Story }) {
   const words = [reasonCode === null ? undefined : reasonWords(reasonCode), reason].filter((part) => part);
-  if (words.length === 0) return <>{state === 'completed' ? 'It was paid.' : 'Nothing is wrong with it.'}</>;
-  return <>Why: {escapeUnseen(shownAmountsIn(words.join(': ')))}</>;
+  return words.length === 0 ? null : <p>Why: {escapeUnseen(shownAmountsIn(words.join(': ')))}</p>;
 }
 
 const MAY_BE_SENT =

@@ -49,7 +49,7 @@ function RunLine({ run, isShort }: { run: Run; isShort: boolean }) {
     <Line>
       <th scope="row" class="run-file">
         <a href={`/runs/${run.id}`}>{escapeUnseen(run.fileName)}</a>
-        <div class="small">{run.id}</div>
+        <div class="small text-nowrap">{run.id}</div>
       </th>
       <td>
         <Badge tone={tone}>{words}</Badge>
