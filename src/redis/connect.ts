@@ -173,7 +173,8 @@ function rejectForgotten(redis: Redis): void {
 }
 
 const RESET = 'resetCommandQueue';
-const LOST = 'The connection to Redis was lost before it was ready.';
+/** As ioredis says it itself (src/redis/loss.ts). */
+const LOST = 'Connection is closed.';
 const STALE_TIMER = 'socketTimeoutTimer';
 
 function isTimer(value: unknown): value is NodeJS.Timeout {

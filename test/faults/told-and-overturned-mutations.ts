@@ -111,4 +111,24 @@ export const TOLD_AND_OVERTURNED_MUTATIONS: readonly Mutation[] = [
       'an accepted payout whose payment a gateway hid for long is followed on where that gateway is gone before the service showed all else',
     ),
   },
+  {
+    guard: "the page's button confirms only what the page showed",
+    edits: replaced('src/runs/decide/decide.ts', 'caveats.digest === digest', "caveats.digest !== ''"),
+    caughtBy: named(
+      'test/web/settle.test.ts',
+      'a held payout that may have been sent is settled as not paid by two people, with what the service says',
+    ),
+  },
+  {
+    guard: 'nobody waits for ever for a command that was lost before its connection to Redis was ready',
+    edits: replaced(
+      'src/redis/connect.ts',
+      'for (const { command } of forgotten) command.reject(new Error(LOST));',
+      '',
+    ),
+    caughtBy: named(
+      'test/redis/connect.test.ts',
+      'a command that was sent before the connection was ready, and lost with it, is rejected: nobody waits for it for ever',
+    ),
+  },
 ];

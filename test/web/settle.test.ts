@@ -153,7 +153,10 @@ describe('a held payout that may have been sent', () => {
     expect(first.text).toContain('Nothing was decided.');
     expect(first.text).toContain('under other credentials than it was sent with');
     expect(await payoutAt(app.ledger, { runId, line: 2 })).toMatchObject({ state: 'held' });
-    const done = await bob.post(`${path}/decide`, { ...confirmed, caveats: 'read' });
+    const read = /name="read" value="([0-9a-f]{32})"/.exec(first.text)?.[1] ?? '';
+    const again = await bob.post(`${path}/decide`, { ...confirmed, read: 'f'.repeat(32) });
+    expect(again.text).toContain('Nothing was decided.');
+    const done = await bob.post(`${path}/decide`, { ...confirmed, read });
     expect(done.text).toContain('It was rejected and not paid.');
     expect(done.text).toContain(`the service knows no payment for the quote ${QUOTE}`);
     expect(await payoutAt(app.ledger, { runId, line: 2 })).toMatchObject({ state: 'rejected', reason: 'so it is' });

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isAnyBehind, isSamePerson } from '../../access/same-person.ts';
 import type { AuditAct } from '../../audit/entry.ts';
 import { rfc3339 } from '../../clock.ts';
@@ -17,6 +18,8 @@ import { decidableFrom, WHY_NOT_YET, whyNotDecided } from './decision.ts';
 import { type EvidenceDeps, type Findings, isForgotten, lookUpForPeople, type PaymentFound } from './evidence.ts';
 import { whyNotAllowed } from './lift.ts';
 
+const DIGEST_CHARACTERS = 32;
+
 export interface DecideDeps extends EvidenceDeps {
   /** Data directories that have yet to say what they sent. */
   readonly ensureSeason: () => Promise<readonly string[]>;
@@ -30,8 +33,11 @@ export interface Asked {
   readonly paymentId: string;
   readonly by: string;
   readonly reason: string;
-  /** Where something speaks against it: `read` confirms it all the same, `alone` leaves the payout out; unless given it is shown first. */
-  readonly caveats?: 'read' | 'alone' | undefined;
+  /**
+   * Where something speaks against it: `read` confirms it all the same, a digest only where nothing else speaks against it than when
+   * it was shown, `alone` leaves the payout out; unless given it is shown first.
+   */
+  readonly caveats?: 'read' | 'alone' | { readonly digest: string } | undefined;
 }
 
 export interface Decided {
@@ -39,6 +45,8 @@ export interface Decided {
   readonly result: 'proposed' | 'to-read' | 'done';
   /** What speaks for and against it, in words for people. */
   readonly evidence: readonly string[];
+  /** Of what speaks against it, where that is to be read: whoever confirms it gives it back. */
+  readonly digest?: string;
 }
 
 /**
@@ -63,9 +71,18 @@ export async function decidePayout(deps: DecideDeps, payout: Payout, asked: Aske
     return { result: 'proposed', evidence };
   }
   if (isSamePerson(proposal.by, asked.by)) throw refuseSamePerson(payout, proposal.by);
-  if (hasCaveats && asked.caveats !== 'read') return { result: 'to-read', evidence };
+  const digest = digestOf(findings);
+  if (hasCaveats && !isRead(asked, digest)) return { result: 'to-read', evidence, digest };
   await carryOut(deps, payout, { ...asked, proposedBy: proposal.by, found: findings.payment, holders });
   return { result: 'done', evidence };
+}
+
+function digestOf({ caveats }: Findings): string {
+  return createHash('sha256').update(caveats.join('\n')).digest('hex').slice(0, DIGEST_CHARACTERS);
+}
+
+function isRead({ caveats }: Asked, digest: string): boolean {
+  return caveats === 'read' || (typeof caveats === 'object' && caveats.digest === digest);
 }
 
 async function whyNotNow(

@@ -30,7 +30,9 @@ export function DecidedPage({ payout, asked, decided }: { payout: Payout; asked:
           </ul>
         </>
       )}
-      {decided.result === 'to-read' ? <ConfirmAfterReading payout={payout} asked={asked} /> : null}
+      {decided.digest === undefined ? null : (
+        <ConfirmAfterReading payout={payout} asked={asked} digest={decided.digest} />
+      )}
       <Onwards payout={payout} />
     </section>
   );
@@ -54,14 +56,21 @@ function Told({ payout: { row, beneficiaryName } }: { payout: Payout }) {
   );
 }
 
-function ConfirmAfterReading({ payout, asked }: { payout: Payout; asked: Asked }) {
+interface ToConfirm {
+  readonly payout: Payout;
+  readonly asked: Asked;
+  readonly digest: string;
+}
+
+/** Confirms what the page shows: where something else speaks against it meanwhile, that is shown first. */
+function ConfirmAfterReading({ payout, asked, digest }: ToConfirm) {
   const { decision, paymentId, reason } = asked;
   return (
     <Form action={`${hrefOfRow({ run: payout.runId, line: payout.line })}/decide`}>
       <input type="hidden" name="decision" value={decision} />
       <input type="hidden" name="paymentId" value={paymentId} />
       <input type="hidden" name="reason" value={reason} />
-      <input type="hidden" name="caveats" value="read" />
+      <input type="hidden" name="read" value={digest} />
       <button type="submit" class="btn btn-danger">
         Confirm it all the same
       </button>

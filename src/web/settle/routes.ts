@@ -42,7 +42,8 @@ const decideForm = z
     decision: z.enum(DECISIONS, 'must be chosen'),
     paymentId: z.string().trim().max(128, 'must have at most 128 characters').default(''),
     reason: reasonText,
-    caveats: z.literal('read').optional(),
+    /** The digest of what the page showed that speaks against it. */
+    read: z.string().max(64).optional(),
   })
   .refine(({ decision, paymentId }) => decision !== 'paid' || paymentId !== '', {
     path: ['paymentId'],
@@ -96,7 +97,8 @@ export function addSettlePages(web: Web, deps: WebDeps): void {
     { config: { act: 'settle', page: ROW }, schema: { ...ofRow, body: fields } },
     async (request, reply) => {
       const payout = await findPayout(deps, request.params);
-      const { decision, paymentId, reason, caveats } = readForm(decideForm, request.body);
+      const { decision, paymentId, reason, read } = readForm(decideForm, request.body);
+      const caveats = read === undefined ? undefined : { digest: read };
       const by = nameOf(request.who);
       const asked: Asked = { decision, paymentId: decision === 'paid' ? paymentId : '', by, reason, caveats };
       const decided = await decidePayout({ ...app, openPay }, payout, asked).catch((error: unknown) =>
