@@ -344,8 +344,11 @@ describe('each operation answers as the served document says', () => {
     const own = await startOwnSandbox(app.config.dataDir, app);
     onTestFinished(async () => await own?.sandbox.close());
     expect((await anna.call('POST', `${at(4)}/resolve`, { body: notPaid })).json).toMatchObject({ result: 'proposed' });
-    expect((await bob.call('POST', `${at(4)}/resolve`, { body: notPaid })).json).toMatchObject({ result: 'to-read' });
-    const read = { ...notPaid, read: true };
+    const toRead = await bob.call('POST', `${at(4)}/resolve`, { body: notPaid });
+    expect(toRead.json).toMatchObject({ result: 'to-read', digest: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    const other = { ...notPaid, read: 'f'.repeat(32) };
+    expect((await bob.call('POST', `${at(4)}/resolve`, { body: other })).json).toMatchObject({ result: 'to-read' });
+    const read = { ...notPaid, read: Reflect.get(toRead.json as object, 'digest') as string };
     expect((await bob.call('POST', `${at(4)}/resolve`, { body: read })).json).toMatchObject({ state: 'rejected' });
 
     const cancelled = await anna.call('POST', `${at(5)}/cancel`, { body: { reason: 'paid by hand' } });

@@ -3,7 +3,7 @@ import { reasonText } from '../../../access/words.ts';
 import { DECISIONS, type Decision, PAYOUT_STATES, type Payout } from '../../../payout.ts';
 import { isRefused } from '../../../report/row.ts';
 import { cancelPayout } from '../../../runs/decide/control.ts';
-import { decidePayout } from '../../../runs/decide/decide.ts';
+import { type Asked, decidePayout } from '../../../runs/decide/decide.ts';
 import { decideInBulk, PAYOUTS_PER_CALL_MAX } from '../../../runs/decide/in-bulk.ts';
 import { documentOf } from '../../../runs/document.ts';
 import { openLookUps } from '../../../runs/look-ups.ts';
@@ -25,13 +25,16 @@ const decided = z.object({
     .describe('proposed: another person has to do the same. to-read: something speaks against it; see `evidence`'),
   proposal: proposalDocument.nullable(),
   evidence: z.array(z.string()),
+  digest: z.string().nullable().describe('With `to-read`: of what speaks against it'),
 });
 
 const because = z.strictObject({ reason: reasonText });
 const hasRead = z
-  .boolean()
+  .union([z.boolean(), z.string().max(64)])
   .default(false)
-  .describe('You have read the evidence of a `to-read` answer and confirm it all the same');
+  .describe(
+    'The `digest` of a `to-read` answer confirms it as long as nothing else speaks against it; `true` whatever does',
+  );
 const becauseRead = because.extend({ read: hasRead });
 const paymentId = z.string().trim().min(1, 'must not be empty').max(128, 'must have at most 128 characters');
 const resolution = z.discriminatedUnion('outcome', [
@@ -126,7 +129,7 @@ type Wanted = {
   readonly decision: Decision;
   readonly paymentId: string;
   readonly reason: string;
-  readonly read: boolean;
+  readonly read: boolean | string;
 };
 
 /** Decisions share one way to look payouts up. */
@@ -135,12 +138,17 @@ function openDecisions(deps: WebDeps) {
   const openPay = openLookUps(app);
   return async (who: Person | null, place: Place, { read, ...wanted }: Wanted): Promise<z.infer<typeof decided>> => {
     const payout = await findPayoutAt(deps, place);
-    const asked = { ...wanted, by: actorOf({ who }), caveats: read ? ('read' as const) : undefined };
-    const { result, evidence } = await decidePayout({ ...app, openPay }, payout, asked);
+    const asked = { ...wanted, by: actorOf({ who }), caveats: caveatsOf(read) };
+    const { result, evidence, digest = null } = await decidePayout({ ...app, openPay }, payout, asked);
     const { runId, line, row, state, proposal } = await findPayoutAt(deps, place);
     const shown = { proposal: proposalShown(proposal), evidence: [...evidence] };
-    return { runId, line, reference: row.reference, state, result, ...shown };
+    return { runId, line, reference: row.reference, state, result, digest, ...shown };
   };
+}
+
+function caveatsOf(read: boolean | string): Asked['caveats'] {
+  if (typeof read === 'string') return { digest: read };
+  return read ? 'read' : undefined;
 }
 
 /** Throws a Problem (404) where the run has no payout. */
