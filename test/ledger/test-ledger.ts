@@ -21,6 +21,7 @@ import {
 } from '../../src/payout.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
 import type { ReportDeps } from '../../src/runs/after/report.ts';
+import { ROW } from '../support/payout-row.ts';
 import { freshPrefix, type TestRedis } from '../support/redis.ts';
 
 export const DATA_DIR = 'dir-a';
@@ -95,20 +96,11 @@ export function claimOf(knownInstance = ''): Parameters<Ledger['state']['open']>
 /** A row whose reference is made from its line, unless told otherwise. */
 export function rowOf(line: number, other: Partial<PayoutRow> = {}): PayoutRow {
   return {
+    ...ROW,
     line,
     reference: `inv-${line}`,
     beneficiaryIdentityId: '3e7a9d24-0b6c-4f18-a52d-9c4be8f1d073',
-    originatorIdentityId: null,
     amount: { minor: BigInt(line) * 100n + 1n, currency: 'USD' },
-    amountType: 'SOURCE_AMOUNT',
-    sourceCurrency: 'USD',
-    destinationCurrency: 'MXN',
-    sourceCountry: null,
-    destinationCountry: null,
-    payoutCategory: null,
-    payinCategory: null,
-    purposeCode: null,
-    sourceOfCash: null,
     ...other,
   };
 }

@@ -10,7 +10,8 @@ import type { SwitchSettings } from '../../src/sandbox/faults/switches.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Service } from '../../src/service/client.ts';
 import type { ReceivedRequest } from '../support/answering-server.ts';
-import { openRig, type PayRig, RIG_ROW } from '../support/pay-rig.ts';
+import { openRig, type PayRig } from '../support/pay-rig.ts';
+import { ROW } from '../support/payout-row.ts';
 import { useTestRedis } from '../support/redis.ts';
 import { REFUSING_URL } from './unreachable.ts';
 
@@ -173,7 +174,7 @@ async function openSandbox(
     await sandbox.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  const { beneficiaryIdentityId: identityId } = RIG_ROW;
+  const { beneficiaryIdentityId: identityId } = ROW;
   await sandbox.registerIdentities('test', [{ identityId, identityType: 'BENEFICIARY' }]);
   return { sandbox, url: sandbox.url('test'), ...(await sandbox.createCredential('pay', 'test')) };
 }

@@ -1,6 +1,6 @@
 import type { HistoryEntry, Payout } from '../../src/payout.ts';
 import type { Answer } from '../../src/service/answer.ts';
-import { RIG_ROW } from '../support/pay-rig.ts';
+import { READY } from '../support/payout-row.ts';
 
 export const QUOTE_ID = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';
 export const NOW = Date.parse('2026-03-03T10:00:00Z');
@@ -9,15 +9,11 @@ export const EXPIRES_AT = NOW + 20_000;
 /** An unknown payout that was sent under the credentials `cred`, with changes. */
 export function payoutOf(changes: Partial<Payout> = {}): Payout {
   return {
-    runId: 'r1',
-    line: 2,
-    row: RIG_ROW,
-    seals: { row: 'seal', costLimit: null, beyondLimits: null, quote: null, proposal: null },
+    ...READY,
     version: 3,
     state: 'unknown',
     quoteId: QUOTE_ID,
     quoteExpiresAt: EXPIRES_AT,
-    quoteLifeMs: null,
     attempts: 1,
     armings: 1,
     quotes: 1,
@@ -25,25 +21,7 @@ export function payoutOf(changes: Partial<Payout> = {}): Payout {
     armedBy: 'owner-1',
     armedAt: NOW,
     credentials: 'cred',
-    notFoundAt: null,
-    seen2xx: false,
-    rejectionConfirmed: false,
-    givenUp: false,
-    costLimit: null,
-    quoteFailures: 0,
-    lookUps: 0,
-    paymentId: null,
-    paymentState: null,
-    sourceAmount: null,
-    destinationAmount: null,
-    rate: null,
-    fees: [],
-    reasonCode: null,
-    reason: null,
-    quotedAt: null,
     sentAt: NOW,
-    settledAt: null,
-    proposal: null,
     history: [entry('ready', NOW - 1000), entry('armed', NOW), entry('unknown', NOW + 1000)],
     ...changes,
   };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type LookUpReading, readLookUpAnswer } from '../../src/pay/look-up/look-up-answer.ts';
-import { RIG_ROW } from '../support/pay-rig.ts';
+import { ROW } from '../support/payout-row.ts';
 import { answered, errors, lost, NOW, notSent, payoutOf, QUOTE_ID } from './examples.ts';
 
 const PAYMENT = {
@@ -8,7 +8,7 @@ const PAYMENT = {
   paymentState: 'INITIATED',
   originator: { internalId: 'INV-1', sourceCurrency: 'USD', sourceAmount: 123.45 },
   destination: {
-    beneficiaryIdentityId: RIG_ROW.beneficiaryIdentityId,
+    beneficiaryIdentityId: ROW.beneficiaryIdentityId,
     destinationCurrency: 'MXN',
     destinationAmount: 2438.19,
   },

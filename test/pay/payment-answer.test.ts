@@ -4,17 +4,17 @@ import type { PayoutRow } from '../../src/payout.ts';
 import type { Answer } from '../../src/service/answer.ts';
 import { FINAL_PAYMENT_CODES } from '../../src/service/assumptions.ts';
 import { parsePayment } from '../../src/service/replies.ts';
-import { RIG_ROW } from '../support/pay-rig.ts';
+import { ROW } from '../support/payout-row.ts';
 import { answered, EXPIRES_AT, errors, lost, NOW, notSent, QUOTE_ID } from './examples.ts';
 
-const BENEFICIARY = RIG_ROW.beneficiaryIdentityId;
+const BENEFICIARY = ROW.beneficiaryIdentityId;
 const PAYMENT = {
   paymentId: QUOTE_ID,
   paymentState: 'INITIATED',
   originator: { internalId: 'INV-1', sourceCurrency: 'USD', sourceAmount: 123.45 },
   destination: { beneficiaryIdentityId: BENEFICIARY, destinationCurrency: 'MXN', destinationAmount: 2438.19 },
 };
-const SENT = { row: RIG_ROW, quoteExpiresAt: EXPIRES_AT, armings: 1 };
+const SENT = { row: ROW, quoteExpiresAt: EXPIRES_AT, armings: 1 };
 
 function kindOf(answer: Answer, changes: Partial<typeof SENT> = {}): PaymentReading['kind'] {
   return readPaymentAnswer(answer, { ...SENT, ...changes }).kind;
@@ -135,7 +135,7 @@ describe('unknown', () => {
   });
 });
 
-function difference(json: unknown, row: PayoutRow = RIG_ROW): string | undefined {
+function difference(json: unknown, row: PayoutRow = ROW): string | undefined {
   const payment = parsePayment(json);
   return payment === undefined ? 'no payment' : differenceFrom(payment, row);
 }
@@ -147,7 +147,7 @@ describe('differenceFrom', () => {
     destination: { ...PAYMENT.destination, ...changes.destination },
   });
   const DESTINATION_ROW: PayoutRow = {
-    ...RIG_ROW,
+    ...ROW,
     amountType: 'DESTINATION_AMOUNT',
     amount: { minor: 243_819n, currency: 'MXN' },
   };
@@ -176,7 +176,7 @@ describe('differenceFrom', () => {
     ['another amount', of({ destination: { destinationAmount: 2438.2 } }), DESTINATION_ROW],
   ])('finds %s', (what, json, row) => {
     expect(difference(json, row)).toBe(what);
-    expect(readPaymentAnswer(answered(201, json), { ...SENT, row: row ?? RIG_ROW })).toMatchObject({
+    expect(readPaymentAnswer(answered(201, json), { ...SENT, row: row ?? ROW })).toMatchObject({
       kind: 'breach',
       evidence: what,
     });

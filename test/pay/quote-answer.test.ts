@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type QuoteReading, readQuoteAnswer } from '../../src/pay/quote/quote-answer.ts';
 import type { PayoutRow } from '../../src/payout.ts';
-import { RIG_ROW } from '../support/pay-rig.ts';
+import { ROW } from '../support/payout-row.ts';
 import { answered, EXPIRES_AT, errors, lost, NOW, notSent, QUOTE_ID } from './examples.ts';
 
 const OTHER_ID = '99999999-bbbb-4ccc-8ddd-eeeeeeeeeeee';
@@ -18,12 +18,12 @@ const QUOTE = {
   expiresAt: new Date(EXPIRES_AT).toISOString(),
 };
 const DESTINATION_ROW: PayoutRow = {
-  ...RIG_ROW,
+  ...ROW,
   amountType: 'DESTINATION_AMOUNT',
   amount: { minor: 243_819n, currency: 'MXN' },
 };
 
-function readQuotes(quotes: readonly unknown[], row: PayoutRow = RIG_ROW): QuoteReading {
+function readQuotes(quotes: readonly unknown[], row: PayoutRow = ROW): QuoteReading {
   return readQuoteAnswer(answered(201, { quoteCollectionId: 'x', quotes }), row);
 }
 
@@ -48,7 +48,7 @@ describe('a usable quote', () => {
   });
 
   test.each([200, 201])('comes with status %i', (status) => {
-    expect(readQuoteAnswer(answered(status, { quotes: [QUOTE] }), RIG_ROW).kind).toBe('usable');
+    expect(readQuoteAnswer(answered(status, { quotes: [QUOTE] }), ROW).kind).toBe('usable');
   });
 
   test.each<[string, object]>([
@@ -66,7 +66,7 @@ describe('a usable quote', () => {
     ['without expiresAt', { expiresAt: undefined }, NOW],
     ['in an answer without a Date', {}, null],
   ])('%s has no known life', (_what, changes, date) => {
-    const reading = readQuoteAnswer(answered(201, { quotes: [{ ...QUOTE, ...changes }] }, date), RIG_ROW);
+    const reading = readQuoteAnswer(answered(201, { quotes: [{ ...QUOTE, ...changes }] }, date), ROW);
     expect(reading).toMatchObject({ kind: 'usable', quote: { lifeMs: null } });
   });
 
@@ -101,7 +101,7 @@ describe('amounts in a quote', () => {
     ['99999999.99', 9_999_999_999n, 'USD'],
   ])('are ours in the JSON form %s', (form, minor, currency) => {
     const text = `{"quotes":[{"quoteId":"${QUOTE_ID}","sourceAmount":${form}}]}`;
-    const row = { ...RIG_ROW, sourceCurrency: currency, amount: { minor, currency } };
+    const row = { ...ROW, sourceCurrency: currency, amount: { minor, currency } };
     const reading = readQuoteAnswer(answered(201, JSON.parse(text)), row);
     expect(reading).toMatchObject({ kind: 'usable', quote: { sourceAmount: { minor, currency } } });
   });
@@ -141,7 +141,7 @@ describe('the answer to a quote request', () => {
   test('is told in the words that the service wrote of this very request', () => {
     const description = 'an amount of the quote would be above 100000000';
     const answer = answered(400, { errors: [{ code: 'USR_001', title: 'Bad request', description }] });
-    expect(readQuoteAnswer(answer, RIG_ROW)).toEqual({ kind: 'rejected', code: 'USR_001', reason: description });
+    expect(readQuoteAnswer(answer, ROW)).toEqual({ kind: 'rejected', code: 'USR_001', reason: description });
   });
 
   test.each<[string, ReturnType<typeof answered>, QuoteReading['kind']]>([
@@ -168,16 +168,16 @@ describe('the answer to a quote request', () => {
     ['no answer', lost('time-out'), 'again'],
     ['a refused connection', notSent('ECONNREFUSED'), 'again'],
   ])('%s is read as it says', (_what, answer, kind) => {
-    expect(readQuoteAnswer(answer, RIG_ROW).kind).toBe(kind);
+    expect(readQuoteAnswer(answer, ROW).kind).toBe(kind);
   });
 
   test('carries the code and words of the service', () => {
-    expect(readQuoteAnswer(answered(402, errors('USR_067')), RIG_ROW)).toEqual({
+    expect(readQuoteAnswer(answered(402, errors('USR_067')), ROW)).toEqual({
       kind: 'pause',
       code: 'USR_067',
       reason: 'title of USR_067',
     });
-    expect(readQuoteAnswer(answered(403), RIG_ROW)).toEqual({
+    expect(readQuoteAnswer(answered(403), ROW)).toEqual({
       kind: 'pause',
       code: 'HTTP_403',
       reason: 'the service answered 403 to a quote request',

@@ -3,6 +3,7 @@ import { outcomeOf, type Payout, type PayoutState, type RefusedRow, type Run } f
 import { isRefused } from '../../src/report/row.ts';
 import type { ReportSource } from '../../src/report/source.ts';
 import { perOutcome } from '../../src/report/totals.ts';
+import { READY, ROW } from '../support/payout-row.ts';
 
 export type Row = Payout | RefusedRow;
 
@@ -20,63 +21,18 @@ export function uuid(number: number): string {
 
 export function payout(line: number, change: Partial<Payout> = {}, amount: Money = usd(10_050n)): Payout {
   return {
+    ...READY,
     runId: RUN_ID,
     line,
     row: {
+      ...ROW,
       line,
       reference: `INV-${line}`,
       beneficiaryIdentityId: BENEFICIARY,
-      originatorIdentityId: null,
       amount,
-      amountType: 'SOURCE_AMOUNT',
       sourceCurrency: amount.currency,
-      destinationCurrency: 'MXN',
-      sourceCountry: null,
-      destinationCountry: null,
-      payoutCategory: null,
-      payinCategory: null,
-      purposeCode: null,
-      sourceOfCash: null,
     },
-    seals: {
-      row: '00112233445566778899aabbccddeeff',
-      costLimit: null,
-      beyondLimits: null,
-      quote: null,
-      proposal: null,
-    },
-    version: 1,
-    state: 'ready',
-    quoteId: null,
-    quoteExpiresAt: null,
-    quoteLifeMs: null,
-    attempts: 0,
-    armings: 0,
-    quotes: 0,
-    armingCounter: 0,
-    armedBy: null,
-    armedAt: null,
-    credentials: null,
-    notFoundAt: null,
-    seen2xx: false,
-    rejectionConfirmed: false,
-    givenUp: false,
-    costLimit: null,
-    quoteFailures: 0,
-    lookUps: 0,
-    paymentId: null,
-    paymentState: null,
-    sourceAmount: null,
-    destinationAmount: null,
-    rate: null,
-    fees: [],
-    reasonCode: null,
-    reason: null,
-    quotedAt: null,
-    sentAt: null,
-    settledAt: null,
-    proposal: null,
-    history: [],
+    seals: { ...READY.seals, row: '00112233445566778899aabbccddeeff' },
     ...change,
   };
 }

@@ -5,6 +5,7 @@ import { refusedFields, rowFields } from '../../src/ledger/payouts/record.ts';
 import type { Money } from '../../src/money.ts';
 import type { PayoutPlace } from '../../src/payout.ts';
 import { type Payout, type PayoutRow, payoutId } from '../../src/payout.ts';
+import { ROW } from '../support/payout-row.ts';
 import { freshPrefix } from '../support/redis.ts';
 
 const REMEMBER_MS = 86_400_000;
@@ -28,20 +29,11 @@ export async function freshLedger(redis: Redis): Promise<Ledger> {
 
 export function rowAt(line: number): PayoutRow {
   return {
+    ...ROW,
     line,
     reference: `INV-${line}`,
     beneficiaryIdentityId: BENEFICIARY,
-    originatorIdentityId: null,
     amount: { minor: 10_050n, currency: 'USD' },
-    amountType: 'SOURCE_AMOUNT',
-    sourceCurrency: 'USD',
-    destinationCurrency: 'MXN',
-    sourceCountry: null,
-    destinationCountry: null,
-    payoutCategory: null,
-    payinCategory: null,
-    purposeCode: null,
-    sourceOfCash: null,
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { paymentBody, quoteBody } from '../../src/service/bodies.ts';
-import { ROW } from './test-service.ts';
+import { ROW } from '../support/payout-row.ts';
 
 const DEFAULTS = { payoutCategory: 'BANK', payinCategory: 'PRE_FUNDING' };
 

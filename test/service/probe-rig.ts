@@ -8,7 +8,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Plan, ProbeOptions, ProbeResult } from '../../src/service/probe/probe.ts';
 import { probe } from '../../src/service/probe/probe.ts';
 import type { Finding, Question } from '../../src/service/probe/questions.ts';
-import { ROW } from './test-service.ts';
+import { ROW } from '../support/payout-row.ts';
 
 const BENEFICIARY = '00000001-0000-4000-8000-000000000000';
 export const OTHER_BENEFICIARY = '00000002-0000-4000-8000-000000000000';

@@ -4,8 +4,9 @@ import type { SwitchSettings } from '../../src/sandbox/faults/switches.ts';
 import { asked, openAsker, REQUESTS_MAX } from '../../src/service/probe/asker.ts';
 import { probe } from '../../src/service/probe/probe.ts';
 import { startAnsweringServer } from '../support/answering-server.ts';
+import { ROW } from '../support/payout-row.ts';
 import { OTHER_BENEFICIARY, type Probed, probeSandbox, quickOptions } from './probe-rig.ts';
-import { givingTokens, openTestService, ROW, testSettings } from './test-service.ts';
+import { givingTokens, openTestService, testSettings } from './test-service.ts';
 
 /** What a service that keeps its promises gets; P4 needs a payment that fails. */
 const GOOD: Probed['verdicts'] = {

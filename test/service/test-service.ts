@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import { type Clock, systemClock, systemRandom } from '../../src/clock.ts';
 import type { ServiceSettings } from '../../src/config/config.ts';
 import { type Log, type LogFields, silentLog } from '../../src/log.ts';
-import type { PayoutRow } from '../../src/payout.ts';
 import type { Brake } from '../../src/service/brake.ts';
 import { openService, type Service, type ServiceOptions } from '../../src/service/client.ts';
 import type { TokenStore } from '../../src/service/token.ts';
@@ -96,20 +95,3 @@ export function storeWithToken(url: string): TokenStore {
 export function soon(): number {
   return systemClock.monotonic() + 5000;
 }
-
-export const ROW: PayoutRow = {
-  line: 2,
-  reference: 'INV-1',
-  beneficiaryIdentityId: '11111111-2222-4333-8444-555555555555',
-  originatorIdentityId: null,
-  amount: { minor: 12_345n, currency: 'USD' },
-  amountType: 'SOURCE_AMOUNT',
-  sourceCurrency: 'USD',
-  destinationCurrency: 'MXN',
-  sourceCountry: null,
-  destinationCountry: null,
-  payoutCategory: null,
-  payinCategory: null,
-  purposeCode: null,
-  sourceOfCash: null,
-};

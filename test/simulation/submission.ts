@@ -2,6 +2,7 @@ import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import { rowFields } from '../../src/ledger/payouts/record.ts';
 import type { RowRecord } from '../../src/ledger/runs/recording.ts';
 import type { PayoutRow } from '../../src/payout.ts';
+import { ROW } from '../support/payout-row.ts';
 import type { Process } from './process.ts';
 import type { FakeRedis } from './redis.ts';
 import { claimRun, moveRun, recordRows } from './runs.ts';
@@ -24,20 +25,10 @@ const BENEFICIARIES = [
 /** Rows never change, so each is made and hashed once for all schedules; several may ask for the same amount. */
 const ROWS: readonly RowRecord[] = BENEFICIARIES.map((beneficiaryIdentityId, index) => {
   const row: PayoutRow = {
+    ...ROW,
     line: index + 2,
     reference: `INV-${index + 1}`,
     beneficiaryIdentityId,
-    originatorIdentityId: null,
-    amount: { minor: 12_345n, currency: 'USD' },
-    amountType: 'SOURCE_AMOUNT',
-    sourceCurrency: 'USD',
-    destinationCurrency: 'MXN',
-    sourceCountry: null,
-    destinationCountry: null,
-    payoutCategory: null,
-    payinCategory: null,
-    purposeCode: null,
-    sourceOfCash: null,
   };
   return {
     line: row.line,

@@ -30,6 +30,7 @@ import { connectRedis } from '../../src/redis/connect.ts';
 import { openService } from '../../src/service/client.ts';
 import type { TokenStore } from '../../src/service/token.ts';
 import { openSeal } from '../../src/service/token-seal.ts';
+import { ROW } from './payout-row.ts';
 import { dueOf, readValues } from './records.ts';
 import { freshPrefix, type TestRedis } from './redis.ts';
 import { type ScriptedService, startScriptedService } from './scripted-service.ts';
@@ -39,23 +40,6 @@ export const GAP_MS = 1000;
 const FILE_SHA256 = 'f'.repeat(64);
 const REMEMBER_MS = 86_400_000;
 const DATA_DIR_ID = 'dir-1';
-
-export const RIG_ROW: PayoutRow = {
-  line: 2,
-  reference: 'INV-1',
-  beneficiaryIdentityId: '11111111-2222-4333-8444-555555555555',
-  originatorIdentityId: null,
-  amount: { minor: 12_345n, currency: 'USD' },
-  amountType: 'SOURCE_AMOUNT',
-  sourceCurrency: 'USD',
-  destinationCurrency: 'MXN',
-  sourceCountry: null,
-  destinationCountry: null,
-  payoutCategory: null,
-  payinCategory: null,
-  purposeCode: null,
-  sourceOfCash: null,
-};
 
 /** What tells one process of the rig from another. */
 export interface ProcessOptions {
@@ -194,7 +178,7 @@ export async function openRig(testRedis: TestRedis, rows: readonly Partial<Payou
 
 async function recordRun({ runs, seals }: Ledger, changes: readonly Partial<PayoutRow>[]): Promise<string> {
   const rows = changes.map((change, index) => ({
-    ...RIG_ROW,
+    ...ROW,
     line: index + 2,
     reference: `INV-${index + 1}`,
     ...change,

@@ -5,6 +5,7 @@ import type { Arming, MoveAnswer } from '../../../src/ledger/payouts/acts.ts';
 import { rowFields } from '../../../src/ledger/payouts/record.ts';
 import { type PayoutRow, payoutId } from '../../../src/payout.ts';
 import { doCountersTie } from '../../../src/runs/progress.ts';
+import { ROW } from '../../support/payout-row.ts';
 
 const RUNS_AT_A_TIME = 8;
 const FIRST_LINE = 2;
@@ -127,20 +128,11 @@ function rowsOf(place: number, count: number): PayoutRow[] {
 
 function rowOf(place: number, line: number): PayoutRow {
   return {
+    ...ROW,
     line,
     reference: `SEED-${place}-${line}`,
     beneficiaryIdentityId: idOf(`beneficiary ${line}`),
-    originatorIdentityId: null,
     amount: { minor: BigInt(1000 + line), currency: 'USD' },
-    amountType: 'SOURCE_AMOUNT',
-    sourceCurrency: 'USD',
-    destinationCurrency: 'MXN',
-    sourceCountry: null,
-    destinationCountry: null,
-    payoutCategory: null,
-    payinCategory: null,
-    purposeCode: null,
-    sourceOfCash: null,
   };
 }
 
