@@ -1,60 +1,24 @@
-import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { test, vi } from 'vitest';
 import { useProcesses } from '../support/payrun-processes.ts';
-import { type Listed, openSite, stopped, TEST_MS_MAX } from './site.ts';
+import { expectNoneTwice, refusedAndPaid, WAIT } from './hidden-payments.ts';
+import { openSite, stopped, TEST_MS_MAX } from './site.ts';
 
 const processes = useProcesses();
-
-const WAIT = { timeout: 100_000, interval: 100 };
 
 test(
   'a payment that was refused, and found after the copy, is in no retry file after a restore while the service does not show it',
   async () => {
     const site = await openSite(processes, { switches: ['quoteLifeMs=15000'] });
-    const first = await site.worker('one');
-    await site.untilEnded(await site.submit('known.csv', ['K-1']));
-    const knownAt = Date.now();
-    await vi.waitUntil(() => Date.now() - knownAt > 25_000, WAIT);
-    await site.set('refusedAfterCommit=1', 'visibilityDelayMs=10000');
-    const paidAt = Date.now();
-    const runId = await site.submit('file.csv', ['Y-0', 'Y-1', 'Y-2', 'Y-3']);
-    await vi.waitUntil(async () => (await site.outcomesOf(runId))['rejected'] === 4, WAIT);
+    const { worker, ...run } = await refusedAndPaid(site);
     site.copy();
     await vi.waitUntil(async () => {
-      const { pending = 0, paid = 0 } = await site.outcomesOf(runId);
+      const { pending = 0, paid = 0 } = await site.outcomesOf(run.runId);
       return pending + paid === 4;
     }, WAIT);
-    await stopped(first);
+    await stopped(worker);
     await site.set('refusedAfterCommit=0');
 
-    await site.putBack();
-    // For some minutes the service shows no payment that is younger than the copy.
-    await site.hideSince(paidAt);
-    const second = await site.worker('one');
-    const path = join(site.cwd, 'retry.csv');
-    const made = await vi
-      .waitUntil(
-        async () => {
-          await site.hideSince(paidAt);
-          const { stdout, stderr } = await site.run(['retry-file', runId, '--output', path]);
-          return (stdout + stderr).includes(`wrote ${path}`);
-        },
-        { timeout: 60_000, interval: 1000 },
-      )
-      .catch(() => false);
-    if (made) {
-      const handed = await site.run(['submit', 'retry.csv', '--again', '--json']);
-      const { runId: again } = JSON.parse(handed.stdout) as Listed;
-      await site.run(['release', '--as', 'anna']);
-      await site.run(['release', '--as', 'bob']);
-      await site.run(['resume', again]);
-      await vi.waitUntil(async () => {
-        await site.hideSince(paidAt);
-        return (await site.outcomesOf(again))['waiting'] === 0;
-      }, WAIT);
-    }
-    await stopped(second);
-    expect(site.paidTwice()).toEqual([]);
+    await expectNoneTwice(site, run);
   },
   TEST_MS_MAX,
 );

@@ -1,12 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { openAuditLog } from '../../src/audit/audit-log.ts';
+import { describe, expect, test } from 'vitest';
 import { readEntry } from '../../src/audit/entry.ts';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { openAuditStore } from '../../src/ledger/audit.ts';
-import { ledgerKeys } from '../../src/ledger/keys.ts';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { DECISIONS, type Decision } from '../../src/payout.ts';
 import { openPasswords } from '../../src/people/password.ts';
@@ -18,6 +12,7 @@ import { add, CHEAP } from '../people/people-rig.ts';
 import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { ageStep, changeStored, readValues } from '../support/records.ts';
 import { useTestRedis } from '../support/redis.ts';
+import { decideDeps } from './decide-desk.ts';
 
 const redis = await useTestRedis();
 
@@ -36,17 +31,8 @@ interface Desk {
 async function openDesk(rules: Partial<PayDeps['rules']> = {}): Promise<Desk> {
   const rig = await openRig(redis, [{}, { reference: 'INV-2' }]);
   const pay = await rig.process({ rules });
-  const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const store = openAuditStore(rig.redis, ledgerKeys(rig.prefix));
-  const audit = openAuditLog(store, { dataDirId: 'dir-1', dataDir: folder });
   const woken: string[] = [];
-  const deps = {
-    ledger: { ...rig.ledger, audit },
-    wake: async (runId: string) => void woken.push(runId),
-    openPay: async () => pay,
-    ensureSeason: async () => [],
-  };
+  const deps = { ...decideDeps(rig, pay), wake: async (runId: string) => void woken.push(runId) };
   return {
     rig,
     pay,
@@ -57,7 +43,7 @@ async function openDesk(rules: Partial<PayDeps['rules']> = {}): Promise<Desk> {
       await decidePayout(deps, await rig.payout(), { decision, paymentId: '', by, reason: 'read', caveats: 'read' }),
     actions: async () => {
       const actions: string[] = [];
-      for await (const line of audit.lines()) actions.push(readEntry(line)?.action ?? line);
+      for await (const line of deps.ledger.audit.lines()) actions.push(readEntry(line)?.action ?? line);
       return actions;
     },
   };

@@ -1,35 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { openAuditLog } from '../../src/audit/audit-log.ts';
+import { expect, test } from 'vitest';
 import { systemClock, systemRandom } from '../../src/clock.ts';
-import { openAuditStore } from '../../src/ledger/audit.ts';
 import { openIntentLog } from '../../src/ledger/intents/intent-log.ts';
-import { ledgerKeys } from '../../src/ledger/keys.ts';
-import { ensureSeason } from '../../src/ledger/season/season.ts';
-import { silentLog } from '../../src/log.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { openRig } from '../support/pay-rig.ts';
 import { useTestRedis } from '../support/redis.ts';
+import { compareAfterRestart, decideDeps } from './decide-desk.ts';
 
 const redis = await useTestRedis();
 
 test('people can settle a payout that a comparison held for a yes to a quote which it left behind', async () => {
   const rig = await openRig(redis);
   const pay = await rig.process();
-  const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const audit = openAuditLog(openAuditStore(rig.redis, ledgerKeys(rig.prefix)), {
-    dataDirId: 'dir-1',
-    dataDir: folder,
-  });
-  const deps = {
-    ledger: { ...rig.ledger, audit },
-    wake: async () => {},
-    openPay: async () => pay,
-    ensureSeason: async () => [],
-  };
+  const deps = decideDeps(rig, pay);
   const requests: Parameters<typeof rig.service.commit>[0][] = [];
   rig.service.onPay = (request, answering) => {
     requests.push(request);
@@ -47,16 +29,7 @@ test('people can settle a payout that a comparison held for a yes to a quote whi
   const log = openIntentLog(rig.dataDir, { clock: systemClock, random: systemRandom });
   await log.noteAnswer({ quoteId: first, paymentId: first });
   await log.close();
-  await rig.redis.hset(`${rig.prefix}:head`, 'season', 'closed 1 2');
-  await rig.redis.hset(`${rig.prefix}:dirs`, 'dir-1', '-');
-  const dir = {
-    dataDir: rig.dataDir,
-    dataDirId: 'dir-1',
-    armDeadlineMs: 0,
-    compareDecisions: async () => {},
-    arms: true,
-  };
-  expect(await ensureSeason({ state: rig.ledger.state, ...dir, clock: systemClock, log: silentLog })).toEqual([]);
+  await compareAfterRestart(rig);
   const held = await rig.payout();
   expect(held.state).toBe('held');
   for (const [decision, paymentId] of [

@@ -1,34 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { openAuditLog } from '../../src/audit/audit-log.ts';
-import { systemClock } from '../../src/clock.ts';
-import { openAuditStore } from '../../src/ledger/audit.ts';
-import { ledgerKeys } from '../../src/ledger/keys.ts';
-import { ensureSeason } from '../../src/ledger/season/season.ts';
-import { silentLog } from '../../src/log.ts';
+import { expect, test } from 'vitest';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { openRig } from '../support/pay-rig.ts';
 import { useTestRedis } from '../support/redis.ts';
+import { compareAfterRestart, decideDeps } from './decide-desk.ts';
 
 const redis = await useTestRedis();
 
 test('a payment that people made by hand and named says nothing of the service, nor after a restart of Redis', async () => {
   const rig = await openRig(redis);
   const pay = await rig.process();
-  const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const audit = openAuditLog(openAuditStore(rig.redis, ledgerKeys(rig.prefix)), {
-    dataDirId: 'dir-1',
-    dataDir: folder,
-  });
-  const deps = {
-    ledger: { ...rig.ledger, audit },
-    wake: async () => {},
-    openPay: async () => pay,
-    ensureSeason: async () => [],
-  };
+  const deps = decideDeps(rig, pay);
 
   // Its request is lost on the way, and nothing can prove that; people pay it by hand at the service's console.
   rig.service.onPay = (_request, answering) => answering.reset();
@@ -46,35 +27,14 @@ test('a payment that people made by hand and named says nothing of the service, 
   expect(await rig.payout()).toMatchObject({ state: 'accepted', paymentId: byHand, quoteId });
   expect((await rig.ledger.state.read()).disproved).toEqual([]);
 
-  // As after a restart of Redis: the season is closed, and the directory compares its logs.
-  await rig.redis.hset(`${rig.prefix}:head`, 'season', 'closed 1 2');
-  await rig.redis.hset(`${rig.prefix}:dirs`, 'dir-1', '-');
-  const dir = {
-    dataDir: rig.dataDir,
-    dataDirId: 'dir-1',
-    armDeadlineMs: 0,
-    compareDecisions: async () => {},
-    arms: true,
-  };
-  expect(await ensureSeason({ state: rig.ledger.state, ...dir, clock: systemClock, log: silentLog })).toEqual([]);
+  await compareAfterRestart(rig);
   expect((await rig.ledger.state.read()).disproved).toEqual([]);
 });
 
 test('a payment of an earlier quote of the payout, which people settle as the runbook says, says nothing of the service', async () => {
   const rig = await openRig(redis);
   const pay = await rig.process();
-  const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const audit = openAuditLog(openAuditStore(rig.redis, ledgerKeys(rig.prefix)), {
-    dataDirId: 'dir-1',
-    dataDir: folder,
-  });
-  const deps = {
-    ledger: { ...rig.ledger, audit },
-    wake: async () => {},
-    openPay: async () => pay,
-    ensureSeason: async () => [],
-  };
+  const deps = decideDeps(rig, pay);
   const requests: Parameters<typeof rig.service.commit>[0][] = [];
   rig.service.onPay = (request, answering) => {
     requests.push(request);

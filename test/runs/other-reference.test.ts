@@ -1,10 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { openAuditLog } from '../../src/audit/audit-log.ts';
-import { openAuditStore } from '../../src/ledger/audit.ts';
-import { ledgerKeys } from '../../src/ledger/keys.ts';
+import { describe, expect, test } from 'vitest';
 import type { PayDeps } from '../../src/pay/deps.ts';
 import { trackPayout } from '../../src/pay/track/track.ts';
 import { DECISIONS } from '../../src/payout.ts';
@@ -14,6 +8,7 @@ import { openRig, type PayRig } from '../support/pay-rig.ts';
 import { changeStored } from '../support/records.ts';
 import { useTestRedis } from '../support/redis.ts';
 import type { Json } from '../support/scripted-service.ts';
+import { decideDeps } from './decide-desk.ts';
 
 const redis = await useTestRedis();
 
@@ -33,16 +28,7 @@ async function openDesk(rows = 1): Promise<Desk> {
     Array.from({ length: rows }, () => ({})),
   );
   const pay = await rig.process();
-  const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const store = openAuditStore(rig.redis, ledgerKeys(rig.prefix));
-  const audit = openAuditLog(store, { dataDirId: 'dir-1', dataDir: folder });
-  const deps = {
-    ledger: { ...rig.ledger, audit },
-    wake: async () => {},
-    openPay: async () => pay,
-    ensureSeason: async () => [],
-  };
+  const deps = decideDeps(rig, pay);
   return {
     rig,
     pay,

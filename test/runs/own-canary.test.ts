@@ -1,16 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { openAuditLog } from '../../src/audit/audit-log.ts';
-import { openAuditStore } from '../../src/ledger/audit.ts';
-import { ledgerKeys } from '../../src/ledger/keys.ts';
+import { expect, test } from 'vitest';
 import { openCanary } from '../../src/pay/look-up/canary.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { GRACE_MS, openRig } from '../support/pay-rig.ts';
 import { changeStored } from '../support/records.ts';
 import { useTestRedis } from '../support/redis.ts';
 import { QUOTE_LIFE_MS } from '../support/scripted-service.ts';
+import { decideDeps } from './decide-desk.ts';
 
 const redis = await useTestRedis();
 
@@ -38,16 +33,7 @@ test('people settle a payout as not paid whose payment the service said to have 
   const armedAt = Date.now() - 2 * 86_400_000;
   await changeStored({ ...rig, line: 2 }, { aa: String(armedAt), ql: '10000', x: String(armedAt + 10_000) });
 
-  const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const store = openAuditStore(rig.redis, ledgerKeys(rig.prefix));
-  const audit = openAuditLog(store, { dataDirId: 'dir-1', dataDir: folder });
-  const deps = {
-    ledger: { ...rig.ledger, audit },
-    wake: async () => {},
-    openPay: async () => pay,
-    ensureSeason: async () => [],
-  };
+  const deps = decideDeps(rig, pay);
   const asked = { decision: 'not-paid', paymentId: '', reason: 'the service has none', caveats: 'read' } as const;
   for (const by of ['anna', 'bob']) await decidePayout(deps, await rig.payout(), { ...asked, by });
   expect(await rig.payout()).toMatchObject({ state: 'rejected' });

@@ -1,16 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { openAuditLog } from '../../src/audit/audit-log.ts';
+import { expect, test } from 'vitest';
 import { hashReference } from '../../src/intake/row/reference-hash.ts';
-import { openAuditStore } from '../../src/ledger/audit.ts';
-import { ledgerKeys } from '../../src/ledger/keys.ts';
 import { DECISIONS } from '../../src/payout.ts';
 import { Refusal } from '../../src/refusal.ts';
 import { decidePayout } from '../../src/runs/decide/decide.ts';
 import { openRig } from '../support/pay-rig.ts';
 import { useTestRedis } from '../support/redis.ts';
+import { decideDeps } from './decide-desk.ts';
 
 const redis = await useTestRedis();
 
@@ -43,18 +38,7 @@ test('people can settle a payout whose log names the quote by which another payo
   await rig.ledger.payouts.move({ runId: rig.runId, line: 2, to: 'held', actor: 'test', reason: 'E_TRIED', values });
   expect(await rig.payout()).toMatchObject({ state: 'held', quoteId });
 
-  const folder = mkdtempSync(join(tmpdir(), 'payrun-decide-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const audit = openAuditLog(openAuditStore(rig.redis, ledgerKeys(rig.prefix)), {
-    dataDirId: 'dir-1',
-    dataDir: folder,
-  });
-  const deps = {
-    ledger: { ...rig.ledger, audit },
-    wake: async () => {},
-    openPay: async () => pay,
-    ensureSeason: async () => [],
-  };
+  const deps = decideDeps(rig, pay);
   const said: string[] = [];
   for (const decision of DECISIONS) {
     const paymentId = decision === 'paid' ? (quoteId ?? '') : '';

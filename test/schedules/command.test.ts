@@ -1,10 +1,10 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { makeLedger } from '../runs/opened-app.ts';
-import { buildProcesses, type Ended, type Processes } from '../support/payrun-processes.ts';
-import { freshPrefix, startTestRedis, type TestRedis } from '../support/redis.ts';
+import { type Ended, useProcesses } from '../support/payrun-processes.ts';
+import { freshPrefix, useTestRedis } from '../support/redis.ts';
 
 const time = z.iso.datetime();
 
@@ -28,19 +28,11 @@ const schema = z.strictObject({
 // Each test starts several processes.
 vi.setConfig({ testTimeout: 180_000 });
 
-let server: TestRedis;
-let processes: Processes;
+const server = await useTestRedis();
+const processes = useProcesses();
 let cwd: string;
 let env: Record<string, string>;
 
-beforeAll(async () => {
-  server = await startTestRedis();
-  processes = buildProcesses();
-});
-afterAll(async () => {
-  await processes?.remove();
-  await server?.stop();
-});
 beforeEach(async () => {
   cwd = processes.folder();
   env = { REDIS_URL: server.url, PAYRUN_PREFIX: freshPrefix(), PAYRUN_DATA_DIR: join(cwd, 'data') };
