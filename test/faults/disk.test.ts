@@ -36,9 +36,9 @@ faultRow({
     onSmallDisk(join(rig.folder, 'one/intents'), 12, async (disk) => {
       await rig.submit({ from: 'elsewhere' });
       const worker = await rig.startWorker('one');
-      await worker.said(`The disk of ${disk.path} is full since`);
+      await worker.said(`The disk of ${disk.path} has been full since`);
       const status = await rig.payrun(['status', runOf(rig)], 'elsewhere');
-      expect(status.stderr).toMatch(/The disk of \S+intents is full since .*goes on by itself/);
+      expect(status.stderr).toMatch(/The disk of \S+intents has been full since .*goes on by itself/);
       await rig.until('an end of what was sent', async () => {
         const { armed = 0, unknown = 0, quoted = 0 } = await rig.states();
         return armed + unknown + quoted === 0;
