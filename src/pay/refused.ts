@@ -31,3 +31,8 @@ export function readRefused(answer: { status: number; json: unknown }, request: 
     isRunWide: answer.status === 402 || answer.status === 403 || code.startsWith('CFG_'),
   };
 }
+
+/** Why a run is paused that meets a certificate which does not verify; `reason` as the client names it, such as `TLS CERT_HAS_EXPIRED`. */
+export function badCertificate(reason: string): { code: string; reason: string } {
+  return { code: 'E_CERTIFICATE', reason: `the service's certificate does not verify (${reason})` };
+}

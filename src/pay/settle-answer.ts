@@ -8,6 +8,7 @@ import { FIRST_LOOK_UP_MS, nextQuoteMs } from './due.ts';
 import { acceptPayment, exchangeOf, holdBreach, logFields, noteAnswer, placeOf, storePayment } from './facts.ts';
 import { readLookUpAnswer } from './look-up/look-up-answer.ts';
 import { type PaymentReading, readPaymentAnswer } from './payment-answer.ts';
+import { badCertificate } from './refused.ts';
 import type { StepResult } from './step-result.ts';
 import { stopRun } from './stop.ts';
 
@@ -181,9 +182,7 @@ async function putBack(
     });
     deps.at('C13');
   }
-  if (reading.certificate) {
-    await stopRun(deps, payout.runId, { code: 'E_CERTIFICATE', reason: "the service's certificate does not verify" });
-  }
+  if (reading.certificate) await stopRun(deps, payout.runId, badCertificate(reading.reason));
   return isAgain ? 'done' : 'deferred';
 }
 

@@ -284,6 +284,7 @@ describe('401', () => {
     expect(payout).toMatchObject({ state: 'quoted', attempts: 2, quotes: 1, quoteId: before.quoteId });
     expect(payout.history.map(({ to }) => to)).toEqual(['ready', 'armed', 'quoted', 'armed', 'quoted']);
     expect((await rig.run()).state).toBe(isCertificate ? 'paused' : 'paying');
+    expect((await rig.run()).pauseReason ?? '').toMatch(isCertificate ? /does not verify \(TLS [A-Z_]+\)/ : /^$/);
     expect(rig.service.payments()).toHaveLength(1);
   });
 

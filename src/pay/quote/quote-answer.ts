@@ -2,7 +2,7 @@ import { exactMoney, type Money, moneyOfDecimal, sumMoney } from '../../money.ts
 import type { PayoutRow } from '../../payout.ts';
 import type { Answer } from '../../service/answer.ts';
 import { parseQuotes, type QuoteReply } from '../../service/replies.ts';
-import { readRefused } from '../refused.ts';
+import { badCertificate, readRefused } from '../refused.ts';
 
 /** A quote that may be armed. */
 export interface UsableQuote {
@@ -26,13 +26,7 @@ export type QuoteReading =
 
 /** What a quote request's answer means for its payout (architecture.md, "Quote"). */
 export function readQuoteAnswer(answer: Answer, row: PayoutRow): QuoteReading {
-  if (answer.kind === 'not-sent' && answer.certificate) {
-    return {
-      kind: 'pause',
-      code: 'E_CERTIFICATE',
-      reason: `the service's certificate does not verify (${answer.reason})`,
-    };
-  }
+  if (answer.kind === 'not-sent' && answer.certificate) return { kind: 'pause', ...badCertificate(answer.reason) };
   if (answer.kind !== 'answered') return { kind: 'again', reason: answer.reason };
   const { status, json, date } = answer;
   if (status === 200 || status === 201) {
