@@ -22,6 +22,8 @@ export function ownAddress(): string {
 }
 
 interface Front {
+  /** How many bytes clients have sent through it. */
+  received(): number;
   /** Ends its connections and listens no more. */
   close(): Promise<void>;
 }
@@ -37,7 +39,11 @@ export async function startFront(rig: Rig, address: string, tls?: TlsOptions): P
   await fronts.get(address)?.close();
   const { port } = new URL(rig.service.url('test'));
   const sockets = new Set<Socket>();
+  let received = 0;
   const pass = (client: Socket): void => {
+    client.on('data', ({ length }) => {
+      received += length;
+    });
     const service = connect(Number.parseInt(port, 10), '127.0.0.1');
     for (const [one, other] of [
       [client, service],
@@ -60,6 +66,7 @@ export async function startFront(rig: Rig, address: string, tls?: TlsOptions): P
   server.listen(FRONT_PORT, address).unref();
   await once(server, 'listening');
   const front: Front = {
+    received: () => received,
     async close() {
       fronts.delete(address);
       for (const socket of sockets) socket.destroy();
