@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { useProcesses } from '../support/payrun-processes.ts';
-import { expectNoneTwice, REFERENCES, refusedAndPaid, WAIT } from './hidden-payments.ts';
+import { REFERENCES, refusedAndPaid, retryAfterRestore, WAIT } from './hidden-payments.ts';
 import { openSite, stopped, TEST_MS_MAX } from './site.ts';
 
 const processes = useProcesses();
@@ -25,7 +25,8 @@ test(
     await vi.waitUntil(async () => (await site.outcomesOf(run.runId))['paid'] === REFERENCES.length, WAIT);
     await stopped(again);
 
-    await expectNoneTwice(site, run);
+    await retryAfterRestore(site, run);
+    expect(site.paidTwice()).toEqual([]);
   },
   TEST_MS_MAX,
 );
