@@ -278,14 +278,6 @@ const PEOPLE: readonly Mutation[] = [
     ),
   },
   {
-    guard: 'a write-off voids proposals',
-    edits: replaced('src/runs/safety/write-off.ts', ', proposal: null }', ' }'),
-    caughtBy: named(
-      'test/runs/write-off.test.ts',
-      'a data directory that two people write off voids what was proposed before, on the words that it was never sent',
-    ),
-  },
-  {
     guard: 'each quote of a directory that comes back is asked for',
     edits: replaced(COMPARE, 'if hasOther then noteQuote(p, quote) end', ''),
     caughtBy: named(

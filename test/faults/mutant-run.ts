@@ -123,6 +123,7 @@ function readReport(output: string, said: string): JsonReport {
 const COMPILED = [
   'test/faults/',
   'test/restore/',
+  'test/runs/accepted-rows',
   'test/runs/allowed-',
   'test/runs/cancelled-rows',
   'test/runs/carried-on',
@@ -135,6 +136,7 @@ const COMPILED = [
   'test/runs/stages',
   'test/runs/start-clock',
   'test/runs/stops-',
+  'test/web/settle',
 ];
 
 /** Every run has the same seed. For tests that do not need the compiled source it is left out. */

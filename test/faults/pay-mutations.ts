@@ -266,7 +266,7 @@ const STOPPING: readonly Mutation[] = [
   },
   {
     guard: 'what speaks against a decision is read before it is confirmed',
-    edits: replaced('src/runs/decide/decide.ts', "if (hasCaveats && !isRead(asked, digest))", 'if (false)'),
+    edits: replaced('src/runs/decide/decide.ts', 'if (hasCaveats && !isRead(asked, digest))', 'if (false)'),
     caughtBy: named(
       DECIDE_TESTS,
       'a held payout that was sent is settled as not paid only by people who read that its payment may have another id',

@@ -65,10 +65,16 @@ export const TOLD_AND_OVERTURNED_MUTATIONS: readonly Mutation[] = [
       "if (move.values?.reasonCode !== undefined) values.delete('pr');",
       '',
     ),
-    caughtBy: named(
-      'test/runs/proposed-before-a-breach.test.ts',
-      'a proposal from before a payment of another quote was found is void, and whoever settles the payout reads of that payment',
-    ),
+    caughtBy: [
+      ...named(
+        'test/runs/proposed-before-a-breach.test.ts',
+        'a proposal from before a payment of another quote was found is void, and whoever settles the payout reads of that payment',
+      ),
+      ...named(
+        'test/runs/write-off.test.ts',
+        'a data directory that two people write off voids what was proposed before, on the words that it was never sent',
+      ),
+    ],
   },
   {
     guard: 'people read of every payout that has the reference',

@@ -119,6 +119,6 @@ async function doubtHeld(ledger: Ledger, note: PayoutMove): ReturnType<Ledger['p
   const { reason: before, reasonCode: code } = payout;
   const why = note.values?.reason ?? '';
   const reason = before === null && code === null ? why : `${why}; it was held before: ${before ?? code}`;
-  const values = { ...note.values, reason, armedAt: now, proposal: null };
+  const values = { ...note.values, reason, armedAt: now };
   return await ledger.payouts.move({ ...note, values, version: payout.version, dueMs: 'as-it-is' });
 }
