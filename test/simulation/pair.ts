@@ -2,8 +2,9 @@ import { hashReference } from '../../src/intake/row/reference-hash.ts';
 import type { Ledger } from '../../src/ledger/ledger.ts';
 import { rowFields } from '../../src/ledger/payouts/record.ts';
 import type { RowRecord } from '../../src/ledger/runs/recording.ts';
-import type { Payout } from '../../src/payout.ts';
+import type { Payout, PayoutRow } from '../../src/payout.ts';
 import { newLedger, type TestLedger } from '../ledger/test-ledger.ts';
+import { ROW } from '../support/payout-row.ts';
 import type { TestRedis } from '../support/redis.ts';
 import { type Dice, openDice } from './dice.ts';
 import { payoutOf } from './read-payout.ts';
@@ -155,21 +156,13 @@ async function submitRun(pair: Pair, id: string, lines: readonly number[]): Prom
 /** References are shared by the runs, so that later rows are suspected duplicates; amounts are in two currencies. */
 function recordOf({ dice }: Pair, line: number): RowRecord {
   const isDestination = dice.chance(0.3);
-  const row = {
+  const row: PayoutRow = {
+    ...ROW,
     line,
     reference: `INV-${line}${dice.pick(['', '', 'b'])}`,
     beneficiaryIdentityId: BENEFICIARY,
-    originatorIdentityId: null,
     amount: { minor: BigInt(dice.between(100, 9_999_999)), currency: isDestination ? 'MXN' : 'USD' },
-    amountType: isDestination ? ('DESTINATION_AMOUNT' as const) : ('SOURCE_AMOUNT' as const),
-    sourceCurrency: 'USD',
-    destinationCurrency: 'MXN',
-    sourceCountry: null,
-    destinationCountry: null,
-    payoutCategory: null,
-    payinCategory: null,
-    purposeCode: null,
-    sourceOfCash: null,
+    amountType: isDestination ? 'DESTINATION_AMOUNT' : 'SOURCE_AMOUNT',
   };
   const fields = rowFields(row, 'seal');
   return { line, state: 'ready', fields, amount: row.amount, referenceHash: hashReference(row.reference) };

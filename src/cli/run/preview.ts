@@ -120,9 +120,10 @@ async function lookAhead(path: string, { checked }: Preview, { dataDir }: Config
   }
 }
 
-/** The command that comes next: of a file that was handed in before the one that shows its run. */
+/** The command that comes next: of a file that was handed in before the one that shows its run. None where no row would be paid. */
 function nextText({ checked }: Preview, { foreseen }: LookedAhead, looked: LookedAt): string {
   if (foreseen !== null && foreseen.knownRun !== null) return `how far it is -> payrun status ${foreseen.knownRun.id}`;
+  if (foreseen?.pays.rows === 0) return '';
   return stepLines([payingStep(checked, looked)]);
 }
 
