@@ -187,8 +187,8 @@ describe('preview', () => {
     expect(stdout).toContain('By the ledger, 1 row would be paid: 72.25 USD.');
     expect(stdout).toContain('1 row would be held: the reference was used before (E_DUP_HISTORY)');
     expect(stdout).toMatch(/line 3 {2}NEW-1 {2}see \S+-3/);
-    write('none.csv', manyRows(1).replaceAll('INV-0', 'inv-0'));
-    const none = await run('preview', 'none.csv', '--sandbox');
+    write('unpayable.csv', manyRows(1).replaceAll('INV-0', 'inv-0'));
+    const none = await run('preview', 'unpayable.csv', '--sandbox');
     expect(none.stdout).toContain('By the ledger, no row would be paid by itself.');
     expect(none.stdout).not.toContain('pay it ->');
     const document = parsed(previewSchema, (await run('preview', 'next.csv', '--sandbox', '--json')).stdout);
