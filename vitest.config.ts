@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { filesOf } from './test/suites.ts';
+import { WaitingFirst } from './test/waiting-first.ts';
 
 /** What all suites have in common. */
 export const common = {
@@ -24,10 +25,11 @@ export default defineConfig({
     globalSetup: ['test/faults/build.ts'],
     // Of two cores: tests wait for processes, timers and disks more than they compute.
     maxWorkers: 4,
+    sequence: { sequencer: WaitingFirst },
     projects: [
       // Files share a process, and the source that it has loaded: each would take a second to load it again.
       { test: { ...common, name: 'quick', include: filesOf('quick'), isolate: false, unstubEnvs: true } },
-      { test: { ...common, name: 'system', include: filesOf('system') } },
+      { test: { ...common, name: 'system', include: filesOf('system'), maxWorkers: 8 } },
       // With one worker vitest runs these files one by one, after all others.
       { test: { ...common, name: 'isolated', include: filesOf('isolated'), maxWorkers: 1 } },
       { test: { ...common, name: 'containers', include: filesOf('containers') } },

@@ -229,7 +229,9 @@ test('a host that is lost before Redis is restarted is told by worker, watch, st
     processes.run(['write-off', id, '--reason', 'it burnt', '--as', name], { cwd, env });
   expect((await writeOff('anna')).stderr).toContain('Still needed: another person');
   expect((await processes.run(['doctor'], { cwd, env })).stdout).toContain(`anna proposes to write ${id} off`);
-  const second = await writeOff('bob');
+  let second = await writeOff('bob');
+  // The host that works on may not have compared its own log yet: then the command says to give it again.
+  while (second.stdout === 'agreed\n') second = await writeOff('bob');
   expect(second.stdout).toMatch(/^written off: \d+ payouts are held/);
   expect(second.stderr).toMatch(/payrun list RUN --outcome held.*after a day[^]*payrun release --as NAME/);
   await working.said(`Nothing waits for the data directory ${id} (${join(cwd, 'lost')} on ${hostname()}) any more`);

@@ -1,0 +1,24 @@
+import { relative, resolve } from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Tests that wait for minutes rather than compute: begun last, they would run on alone while all else has ended. */
+const WAITING = [
+  'test/restore/',
+  'test/crash/',
+  'test/cli/outages',
+  'test/cli/ends-in-outage',
+  'test/cli/stages',
+  'test/jobs/new-version',
+  'test/jobs/schedules-processes',
+];
+const ROOT = resolve(import.meta.dirname, '..');
+
+/** Starts the tests that wait first, the rest by the size of their files. */
+export class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isWaiting = ({ moduleId }: TestSpecification) =>
+      WAITING.some((place) => relative(ROOT, moduleId).startsWith(place));
+    return [...sorted.filter(isWaiting), ...sorted.filter((file) => !isWaiting(file))];
+  }
+}
