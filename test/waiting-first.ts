@@ -16,9 +16,11 @@ const ROOT = resolve(import.meta.dirname, '..');
 /** Starts the tests that wait first, the rest by the size of their files. */
 export class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const isWaiting = ({ moduleId }: TestSpecification) =>
-      WAITING.some((place) => relative(ROOT, moduleId).startsWith(place));
-    return [...sorted.filter(isWaiting), ...sorted.filter((file) => !isWaiting(file))];
+    const bySize = (some: TestSpecification[]) => super.sort(some);
+    return (await Promise.all([files.filter(isWaiting), files.filter((file) => !isWaiting(file))].map(bySize))).flat();
   }
+}
+
+function isWaiting({ moduleId }: TestSpecification): boolean {
+  return WAITING.some((place) => relative(ROOT, moduleId).startsWith(place));
 }

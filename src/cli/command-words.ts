@@ -1,5 +1,8 @@
 import { type Remedy, remedyText, type StepWords } from '../refusal.ts';
 
+/** Gives up the data directory of an `ID`. */
+export const WRITE_OFF = '"payrun write-off ID --reason TEXT --as NAME"';
+
 /** The commands that do each step. */
 const COMMANDS: StepWords = {
   'see-run': '"payrun status RUN"',
@@ -17,7 +20,7 @@ const COMMANDS: StepWords = {
   'remove-schedule': '"payrun schedule remove NAME"',
   'adopt-settings': '"payrun settings adopt"',
   'adopt-ledger': '"payrun adopt-ledger"',
-  'write-off': '"payrun write-off"',
+  'write-off': WRITE_OFF,
   'check-template': '"payrun template check"',
   'add-admin': 'payrun user add NAME --role admin --as NAME',
   'run-file': '"payrun run"',
@@ -25,9 +28,6 @@ const COMMANDS: StepWords = {
   'make-ledger':
     '"payrun run" makes a ledger, and so does "payrun worker" or "payrun serve" with --new-ledger, or with --sandbox',
 };
-
-/** Gives up the data directory of an `ID`. */
-export const WRITE_OFF = '"payrun write-off ID --reason TEXT --as NAME"';
 
 /** What to do about a refusal, at a command line. */
 export function remedyInCommands(remedy: Remedy): string {

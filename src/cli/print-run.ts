@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { OUTCOMES, type Run } from '../payout.ts';
 import type { Reconciled } from '../reconciled.ts';
 import { balanceLines, type RunDocument } from '../report/document.ts';
+import { hasEnded } from '../runs/decide/control.ts';
 import { type DocumentDeps, documentOf } from '../runs/document.ts';
 import { type ScheduleChange, scheduleChangesOf, scheduleChangeWords } from '../runs/schedule-changes.ts';
 import { columns } from './columns.ts';
@@ -40,7 +41,8 @@ export async function carrierOf(app: Shown, { id }: Run): Promise<string> {
 
 /** The command of a worker, which pays whatever waits. */
 export function workerCommand({ serviceName }: Pick<Shown, 'serviceName'>): string {
-  return serviceName === SANDBOX_NAME ? 'payrun worker --sandbox' : 'payrun worker';
+  const asRoot = process.getuid?.() === 0 ? ' --allow-root' : '';
+  return serviceName === SANDBOX_NAME ? `payrun worker --sandbox${asRoot}` : `payrun worker${asRoot}`;
 }
 
 interface Described {
@@ -56,7 +58,9 @@ function describeRun(app: Shown, { document, run, changes, carriesOn, reasons }:
     ['run', document.runId],
     ['state', stateText(run)],
     ['file', `${document.file.name}, ${document.file.rows} rows`],
-    ...(run.stages === null ? [] : [['stages', `${stageText(run.stages)}: ${stagesText(run.stages)}`]]),
+    ...(run.stages === null
+      ? []
+      : [['stages', hasEnded(run) ? stageText(run.stages) : `${stageText(run.stages)}: ${stagesText(run.stages)}`]]),
     ['sha256', document.file.sha256],
     ['submitted', `${rfc3339(run.createdAt)} by ${run.createdBy}`],
     ...(run.dropper === null ? [] : [['dropped', run.dropper === '' ? 'by nobody who is named' : `by ${run.dropper}`]]),

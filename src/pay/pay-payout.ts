@@ -187,7 +187,7 @@ async function quotePayout(
 const NO_ANSWER_STATUSES: readonly number[] = [502, 503, 504];
 
 function isAnswer(answer: Answer): boolean {
-  return answer.kind === 'answered' && !NO_ANSWER_STATUSES.includes(answer.status);
+  return answer.kind === 'answered' && answer.isPage !== true && !NO_ANSWER_STATUSES.includes(answer.status);
 }
 
 function quoteValues(deps: PayDeps, quote: UsableQuote): PayoutValues {

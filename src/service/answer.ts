@@ -13,6 +13,8 @@ export type Answer =
       readonly retryAfter: string | null;
       /** The parsed body; undefined when it is empty or is not JSON. */
       readonly json: unknown;
+      /** It has a body that is not JSON, such as the page of a gateway. */
+      readonly isPage?: true;
       /** From `requestIdOf`. */
       readonly requestId: string | null;
     }
@@ -35,13 +37,15 @@ const ID_HEADERS = ['x-request-id', 'x-correlation-id'];
 /** The answer of a response that was read to its end. */
 export function answerOf(status: number, headers: ResponseHeaders, body: Buffer): Answer {
   const date = headers['date'];
+  const json = parseJson(body);
   return {
     kind: 'answered',
     status,
     date: typeof date === 'string' ? dateOf(date) : null,
     ...(isStored(headers['age']) ? { isFromCache: true } : {}),
     retryAfter: headerText(headers['retry-after']),
-    json: parseJson(body),
+    json,
+    ...(json === undefined && body.length > 0 ? { isPage: true } : {}),
     requestId: requestIdOf(headers),
   };
 }

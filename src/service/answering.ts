@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Answer } from './answer.ts';
 import type { Operation } from './client.ts';
+import { isFailure, isOurOwn } from './outage.ts';
 
 /** A service that answers nothing for so long is said to be away; one slow answer or one failure is no outage. */
 const FAILING_MS_MIN = 2000;
@@ -18,7 +19,7 @@ export interface Away {
   readonly since: number;
   /** Null: the service answers nothing at all. */
   readonly operation: OperationAlone | null;
-  /** What became of the latest request that was not answered, such as `ECONNREFUSED` or `HTTP 503`; null before the first. */
+  /** What became of the latest request that was not answered, such as `ECONNREFUSED`, `HTTP 503`; null before the first. */
   readonly fault: string | null;
 }
 
@@ -44,7 +45,7 @@ export function openAnswering(clock: Pick<Clock, 'now' | 'monotonic'>): Answerin
   return {
     begin(operation) {
       const own = alone.find((one) => one.operation === operation);
-      const ends = [service.begin(), own?.outcomes.begin()];
+      const ends = [service.begin(operation), own?.outcomes.begin(operation)];
       return (answer, isOfStranger = false) => {
         for (const end of ends) end?.(answer, isOfStranger);
       };
@@ -71,15 +72,15 @@ function openOutcomes(clock: Pick<Clock, 'monotonic'>) {
   let fault: string | null = null;
   let answeredAt = Number.NEGATIVE_INFINITY;
   return {
-    begin() {
+    begin(operation: Operation) {
       const request = { at: clock.monotonic() };
       inFlight.add(request);
       return (answer: Answer, isOfStranger: boolean): void => {
         inFlight.delete(request);
-        if (answer.kind === 'not-sent' && OUR_OWN.has(answer.reason)) return;
-        if (answer.kind !== 'answered' || answer.status >= 500 || isOfStranger) {
+        if (isOurOwn(answer)) return;
+        if (isOfStranger || isFailure(operation, answer)) {
           failing = { from: failing?.from ?? request.at, latest: clock.monotonic() };
-          fault = answer.kind === 'answered' ? `HTTP ${answer.status}` : answer.reason;
+          fault = faultOf(answer);
           return;
         }
         failing = undefined;
@@ -106,5 +107,7 @@ function openOutcomes(clock: Pick<Clock, 'monotonic'>) {
   };
 }
 
-/** Requests that did not leave for a reason of ours. */
-const OUR_OWN: ReadonlySet<string> = new Set(['closed', 'deadline', 'no token']);
+function faultOf(answer: Answer): string {
+  if (answer.kind !== 'answered') return answer.reason;
+  return answer.isPage === true ? `HTTP ${answer.status} with a page` : `HTTP ${answer.status}`;
+}

@@ -153,7 +153,7 @@ export function openService(options: ServiceOptions): Service {
     if (brake.remainingMs() > 0) await untilRateLimitEnds();
     const send = () => wire.send(others, { ...call, token }, within(clock, requestTimeoutMs, requestTimeoutMs));
     const isQuote = call.operation === 'quote';
-    return noteUnauthorized(token, await outage.through(isQuote ? () => places.quote(send) : send));
+    return noteUnauthorized(token, await outage.through(call.operation, isQuote ? () => places.quote(send) : send));
   }
 
   async function pay(body: string, sending: PaymentSending): Promise<Answer> {
@@ -161,7 +161,7 @@ export function openService(options: ServiceOptions): Service {
     if (token === undefined) return notSent('no token');
     const call: Call = { operation: 'payment', method: 'POST', path: '/v2/payments', body, token };
     const answer = await wire.send(payments, call, { ...sending, clock, timeoutMs: requestTimeoutMs });
-    outage.saw(answer);
+    outage.saw('payment', answer);
     return noteUnauthorized(token, answer);
   }
 

@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Answer } from './answer.ts';
+import type { Operation } from './client.ts';
 
 /** Requests that fail one after the other before the service counts as away. */
 const FAILURES_MAX = 6;
@@ -16,9 +17,9 @@ const RETURN_SPREAD_MS = 1000;
  */
 export interface Outage {
   /** Sends when the service is there, or when it is this request's turn to try. */
-  through(send: () => Promise<Answer>): Promise<Answer>;
+  through(operation: Operation, send: () => Promise<Answer>): Promise<Answer>;
   /** Learns from a request that did not wait. */
-  saw(answer: Answer): void;
+  saw(operation: Operation, answer: Answer): void;
   /** Waits while nobody may even try. */
   waitedOut(): Promise<void>;
   isAway(): boolean;
@@ -45,8 +46,8 @@ export function openOutage(deps: { clock: Clock; random: Random; log: Log; signa
     waits += 1;
   }
 
-  function saw(answer: Answer): void {
-    if (!isFailure(answer)) {
+  function saw(operation: Operation, answer: Answer): void {
+    if (!isFailure(operation, answer)) {
       const wasAway = isAway();
       failures = 0;
       waits = 0;
@@ -83,10 +84,10 @@ export function openOutage(deps: { clock: Clock; random: Random; log: Log; signa
     async waitedOut() {
       if (isAway()) await clock.sleep(triesFrom - clock.monotonic(), signal);
     },
-    async through(send) {
+    async through(operation, send) {
       const tries = isAway() && (await turn());
       const answer = await send();
-      saw(answer);
+      saw(operation, answer);
       if (!tries) return answer;
       isTried = false;
       if (isAway()) waitLonger();
@@ -96,11 +97,18 @@ export function openOutage(deps: { clock: Clock; random: Random; log: Log; signa
   };
 }
 
-/** Whether the answer is that of a service which is away or broken as a whole. */
-function isFailure(answer: Answer): boolean {
-  if (answer.kind === 'answered') return answer.status >= 500;
-  return answer.kind === 'lost' || !OUR_OWN.has(answer.reason);
+/** Whether the answer is that of a service which is away or broken as a whole, or of a gateway in its place. */
+export function isFailure(operation: Operation, answer: Answer): boolean {
+  if (answer.kind !== 'answered') return !isOurOwn(answer);
+  return answer.status >= 500 || (answer.isPage === true && !mayBeItsWord(operation, answer.status));
 }
 
-/** Requests that did not leave for a reason of ours. */
-const OUR_OWN: ReadonlySet<string> = new Set(['closed', 'deadline', 'no token']);
+/** What a page says as well as an error body does: who may do what, "too many", and that there is no such payment. */
+function mayBeItsWord(operation: Operation, status: number): boolean {
+  return [401, 402, 403, 429].includes(status) || (operation === 'look-up' && status === 404);
+}
+
+/** A request that did not leave for a reason of ours. */
+export function isOurOwn(answer: Answer): boolean {
+  return answer.kind === 'not-sent' && ['closed', 'deadline', 'no token'].includes(answer.reason);
+}

@@ -36,6 +36,11 @@ export function answered(status: number, json?: unknown, date: number | null = N
   return { kind: 'answered', status, date, retryAfter: null, json, requestId: null };
 }
 
+/** What a gateway answers in the place of the service. */
+export function page(status: number): Answer {
+  return { kind: 'answered', status, date: NOW, retryAfter: null, json: undefined, isPage: true, requestId: null };
+}
+
 export function lost(reason: string, status: number | null = null): Answer {
   return { kind: 'lost', reason, status };
 }

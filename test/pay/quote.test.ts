@@ -142,7 +142,10 @@ describe('a quote request', () => {
     expect(rig.service.quotes()).toBe(8);
   });
 
-  test('that is never answered by a service that is away holds nothing: the service is waited for', async () => {
+  test.each<[string, PayRig['service']['onQuote']]>([
+    ['never answered by a service that is away', (_request, answering) => answering.reset()],
+    ["answered by a gateway's page", (_request, answering) => answering.reply({ status: 200, text: '<html>' })],
+  ])('that is %s holds nothing: the service is waited for', async (_what, fail) => {
     const rig = await openRig(redis);
     let skippedMs = 0;
     const clock: Clock = {
@@ -154,7 +157,7 @@ describe('a quote request', () => {
     };
     const deps = await rig.process({ clock });
     const { onQuote } = rig.service;
-    rig.service.onQuote = (_request, answering) => answering.reset();
+    rig.service.onQuote = fail;
     for (let tries = 0; tries < 12; tries++) expect(await rig.pay(deps)).toBe('deferred');
     expect(deps.service.isAway()).toBe(true);
     expect(await rig.payout()).toMatchObject({ state: 'ready', quoteFailures: 5 });

@@ -154,6 +154,7 @@ test.each([
   ['ECONNREFUSED', 'has not answered (ECONNREFUSED)', ''],
   ['UND_ERR_SOCKET', 'has not answered (the connection was closed without an answer)', ''],
   ['HTTP 503', 'has been answering HTTP 503', ''],
+  ['HTTP 200 with a page', 'has been answering HTTP 200 with a page', ''],
   ['ENOTFOUND', 'has not answered (ENOTFOUND)', ' See the address.'],
 ])('a service that is away is shown with what became of the latest request: %s', async (why, words, hint) => {
   const { said } = await watched({ service: [3, 10], seconds: 5, why });

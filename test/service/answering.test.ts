@@ -4,7 +4,7 @@ import { openAnswering } from '../../src/service/answering.ts';
 import type { Operation } from '../../src/service/client.ts';
 import { isTokenAnswer, TokenUnavailable } from '../../src/service/token.ts';
 import { refuseUnavailable } from '../../src/service/token-refusal.ts';
-import { answered, lost } from '../pay/examples.ts';
+import { answered, lost, page } from '../pay/examples.ts';
 
 const BEGAN = Date.UTC(2026, 3, 1);
 
@@ -26,6 +26,7 @@ describe('a service is away', () => {
     ['takes no connection', notSent('ECONNREFUSED')],
     ['breaks off', lost('reset')],
     ['answers 503', answered(503)],
+    ['is behind a gateway that answers with a page', page(200)],
   ])('that %s for two seconds, since its first failure, until it answers', (_what, failure) => {
     const rig = openRig();
     rig.move(500);

@@ -41,6 +41,8 @@ function handClock(): Clock & { pass(ms: number): Promise<void> } {
 
 const OK: Answer = { kind: 'answered', status: 201, date: null, retryAfter: null, json: {}, requestId: null };
 const BAD: Answer = { ...OK, status: 503 };
+/** Of a gateway in the place of the service. */
+const PAGE: Answer = { ...OK, status: 200, json: undefined, isPage: true };
 const LOST: Answer = { kind: 'lost', reason: 'reset', status: null };
 
 interface Service {
@@ -61,7 +63,7 @@ function openService(signal = new AbortController().signal): Service {
     answer: OK,
     asked: [],
     ask: () =>
-      outage.through(async () => {
+      outage.through('quote', async () => {
         service.asked.push(clock.monotonic());
         return service.answer;
       }),
@@ -77,7 +79,7 @@ async function goAway(service: Service): Promise<void> {
 }
 
 describe('a service that fails', () => {
-  test.each([BAD, LOST, notSent('ECONNREFUSED'), { ...BAD, status: 500 }])(
+  test.each([BAD, LOST, notSent('ECONNREFUSED'), { ...BAD, status: 500 }, PAGE, { ...PAGE, status: 404 }])(
     'six times in a row counts as away',
     async (answer) => {
       const service = openService();
@@ -89,17 +91,22 @@ describe('a service that fails', () => {
     },
   );
 
-  test.each([OK, { ...OK, status: 400 }, { ...OK, status: 404 }, { ...OK, status: 429 }, notSent('deadline')])(
-    'but answers in between is there',
-    async (answer) => {
-      const service = openService();
-      for (let time = 0; time < 20; time++) {
-        service.answer = time % 5 === 4 ? answer : BAD;
-        await service.ask();
-      }
-      expect(service.outage.isAway()).toBe(false);
-    },
-  );
+  test.each([
+    OK,
+    { ...OK, status: 400 },
+    { ...OK, status: 404 },
+    { ...OK, status: 429 },
+    { ...PAGE, status: 403 },
+    { ...PAGE, status: 429 },
+    notSent('deadline'),
+  ])('but answers in between is there', async (answer) => {
+    const service = openService();
+    for (let time = 0; time < 20; time++) {
+      service.answer = time % 5 === 4 ? answer : BAD;
+      await service.ask();
+    }
+    expect(service.outage.isAway()).toBe(false);
+  });
 });
 
 describe('a service that is away', () => {
@@ -133,7 +140,7 @@ describe('a service that is away', () => {
     const service = openService();
     await goAway(service);
     const asking = service.ask();
-    service.outage.saw(OK);
+    service.outage.saw('payment', OK);
     service.answer = OK;
     await service.clock.pass(1100);
     expect(await asking).toBe(OK);

@@ -121,7 +121,7 @@ export function openClient(parts: ClientParts): Service {
     await unbraked();
     const token = await fresh();
     const send = (): Promise<Answer> => exchange(kind, body, { token, sendBefore: clock.monotonic() + SEND_MS });
-    return bear(token, await outage.through(send));
+    return bear(token, await outage.through(kind, send));
   }
 
   async function ask(kind: Kind, body: string): Promise<Answer> {
@@ -142,7 +142,7 @@ export function openClient(parts: ClientParts): Service {
       if (held === undefined) return notSent('no token');
       const token = held;
       const answer = await exchange('payment', body, { token, sendBefore });
-      outage.saw(answer);
+      outage.saw('payment', answer);
       return bear(token, answer);
     },
     readPayment: (id) => ask('look-up', id),

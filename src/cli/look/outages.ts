@@ -29,7 +29,8 @@ export function tellOutages(
     stop: AbortSignal.any([stop, closed.signal]),
     redisWaitMs,
     writeOff: WRITE_OFF,
-    neverAnswered: 'This process has had no answer from it: if its address may be wrong, "payrun doctor" checks it.',
+    neverAnswered:
+      'This process has had no usable answer from it: if its address may be wrong, "payrun doctor" checks it.',
     ...telling,
   });
 }

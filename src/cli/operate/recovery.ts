@@ -20,12 +20,11 @@ const options = {
 
 const NEXT_PERSON = 'Still needed: another person, with the same command and their own --as NAME.';
 const UNTIL_RELEASED =
-  '\nEverything is halted until two people release it: "payrun release --as NAME", then the same by another NAME.';
+  'Everything is halted until two people release it: "payrun release --as NAME", then the same by another NAME.';
 const AFTER_WRITE_OFF =
-  '"payrun list RUN --outcome held" shows what is held. Two people settle it, after a day: docs/operation.md, "Host lost", step 4.' +
-  UNTIL_RELEASED;
+  '"payrun list RUN --outcome held" shows what is held. Two people settle it, after a day: docs/operation.md, "Host lost", step 4.';
 const AFTER_ADOPTION =
-  'Start a worker once with each of them: it compares its intent logs. Then hand the same files in again.' +
+  'Start a worker once with each of them: it compares its intent logs. Then hand the same files in again.\n' +
   UNTIL_RELEASED;
 
 /** `payrun adopt-ledger`: goes on after a Redis was lost, by two people. */
@@ -70,7 +69,8 @@ export const writeOffCommand = ledgerCommand(
     if (json) printJson({ result, held, missing });
     else print(writeOffWords({ result, held }));
     if (result === 'proposed') say(NEXT_PERSON);
-    if (result === 'done') say(AFTER_WRITE_OFF);
+    if (result === 'done' && held > 0) say(AFTER_WRITE_OFF);
+    if (result === 'done') say(UNTIL_RELEASED);
     if (missing.length > 0) say(`Still missing: ${missing.join(', ')}`);
     if (result === 'agreed') say('Start payrun with each of them, or write it off too; then give this command again.');
   },

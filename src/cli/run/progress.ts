@@ -143,9 +143,9 @@ export function progressLine(run: Run, options: ProgressLine): string {
   const { done, perSecond, width = Number.POSITIVE_INFINITY, isWaitedFor = false, away = [] } = options;
   const left = run.rows - done;
   const rows = `${countText(done)}/${countText(run.rows)} rows`;
-  const state = `${stateWords(run, isWaitedFor)} ${rows}`;
+  const state = stateWords(run, isWaitedFor);
   const parts = [
-    state.length <= width ? state : `${phaseOf(run)} ${rows}`,
+    [`${state} ${rows}`, state.replace(/;$/, '')].find((text) => text.length <= width) ?? `${phaseOf(run)} ${rows}`,
     ...awayWords(away),
     ...(perSecond >= 1 ? [`${countText(Math.round(perSecond))} rows/s`] : []),
     ...(perSecond > 0 && left > 0 ? [`${timeText(left / perSecond)} left`] : []),

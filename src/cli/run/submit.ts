@@ -12,7 +12,7 @@ import { tellOutages } from '../look/outages.ts';
 import { actorOf, requireService, withApp } from '../open.ts';
 import { NEW_LEDGER, personName } from '../options.ts';
 import { printJson, say } from '../print.ts';
-import { printRun } from '../print-run.ts';
+import { printRun, workerCommand } from '../print-run.ts';
 import { intakeOptionsOf } from './intake-options.ts';
 import { handedInBefore } from './next-steps.ts';
 import { describeProblems } from './problem-text.ts';
@@ -83,9 +83,7 @@ async function submitFile(path: string, given: GivenOptions<typeof options>, at:
     await printRun(app, run, { json });
     if (!isNew && hasEnded(run)) say(handedInBefore(run, app.clock.now()));
     else {
-      say(
-        `"payrun watch ${run.id}" shows how far it is; workers pay it: payrun worker${given.sandbox ? ' --sandbox' : ''}`,
-      );
+      say(`"payrun watch ${run.id}" shows how far it is; workers pay it: ${workerCommand(app)}`);
     }
     return exitCodeOfSubmitted(run);
   });

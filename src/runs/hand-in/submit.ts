@@ -252,7 +252,7 @@ export async function requireSeason(deps: Pick<SubmitDeps, 'ensureSeason'>): Pro
   if (missing.length === 0) return;
   throw new Refusal(
     `Nothing may be sent yet. Data directories have to say what they sent, or to take note of this one: ${missing.join(', ')}.`,
-    withSteps`Start payrun once with each of these data directories, or let two people give up one that does not come back: ${{ to: 'write-off' }}.`,
+    withSteps`Start payrun once with each of these data directories, or let two people give up one that does not come back: ${{ to: 'write-off' }}. Then ${{ to: 'do-the-same' }}.`,
     { kind: 'unavailable' },
   );
 }
