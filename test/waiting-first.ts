@@ -16,8 +16,9 @@ const ROOT = resolve(import.meta.dirname, '..');
 /** Starts the tests that wait first, the rest by the size of their files. */
 export class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const bySize = (some: TestSpecification[]) => super.sort(some);
-    return (await Promise.all([files.filter(isWaiting), files.filter((file) => !isWaiting(file))].map(bySize))).flat();
+    const bySize = BaseSequencer.prototype.sort.bind(this);
+    const waiting = await bySize(files.filter(isWaiting));
+    return [...waiting, ...(await bySize(files.filter((file) => !isWaiting(file))))];
   }
 }
 
