@@ -1,4 +1,4 @@
-import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
@@ -45,6 +45,19 @@ test.each(MOMENTS)(
     expect(redisServersBelow(cwd)).toEqual([]);
   },
 );
+
+test('Ctrl-C at payrun validate says that nothing was paid', async () => {
+  const cwd = processes.folder();
+  const rows = Array.from({ length: 10 * ROWS }, (_, index) => [`INV-${index}`, '10.00'] as const);
+  writeFileSync(join(cwd, 'many.csv'), payoutFile(rows));
+  const started = processes.start(['validate', 'many.csv'], { cwd });
+  await vi.waitFor(() => expect(childrenOf(started.pid)).toHaveLength(1), { timeout: 30_000, interval: 5 });
+  started.kill('SIGINT');
+  expect(await started.ended).toMatchObject({
+    code: EXIT.interrupted,
+    stderr: 'Interrupted; nothing was paid.\nThe same command carries on.\n',
+  });
+});
 
 test.each([
   { moment: 'Redis starts', rows: 1, bytes: 0, said: '' },
@@ -118,6 +131,11 @@ test('Ctrl-C while the report is written says how many rows were sent, and leave
   expect(reports.filter((name) => !/\.v1\.(csv|json)$/.test(name))).toEqual([]);
   expect(redisServersBelow(cwd)).toEqual([]);
 });
+
+/** Their process ids: here of the process that reads the file. */
+function childrenOf(pid: number): readonly string[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+}
 
 function bytesOfRedis(cwd: string): number {
   const redis = join(cwd, '.payrun/redis');

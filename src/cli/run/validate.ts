@@ -13,6 +13,7 @@ import { columns } from '../columns.ts';
 import { command } from '../command.ts';
 import { EXIT } from '../exit-code.ts';
 import { print, printJson, safeText, say } from '../print.ts';
+import { onStop, unlessStopped } from '../stop.ts';
 import { fileTotals } from './file-totals.ts';
 import { intakeOptions, intakeOptionsOf } from './intake-options.ts';
 import { fileCommand, payingStep, stepLines } from './next-steps.ts';
@@ -43,7 +44,9 @@ export const validateCommand = command(
     ],
   },
   async ({ file, json, problems, markedUp, ...intake }) => {
-    const checked = await checkPayoutFile(file, { limits: readFileLimits(), ...(await intakeOptionsOf(intake)) });
+    const options = { limits: readFileLimits(), ...(await intakeOptionsOf(intake)) };
+    const stop = onStop();
+    const checked = await unlessStopped(checkPayoutFile(file, options), stop.signal).finally(() => stop.release());
     if (json) printJson(problemsDocument(checked));
     else print(describeChecked(checked, { file, markedUp, template: intake.template }));
     if (problems !== undefined) await writeProblems(checked, problems);
