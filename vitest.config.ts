@@ -29,7 +29,7 @@ export default defineConfig({
     projects: [
       // Files share a process, and the source that it has loaded: each would take a second to load it again.
       { test: { ...common, name: 'quick', include: filesOf('quick'), isolate: false, unstubEnvs: true } },
-      { test: { ...common, name: 'system', include: filesOf('system'), maxWorkers: 8 } },
+      { test: { ...common, name: 'system', include: filesOf('system'), maxWorkers: 8, sequence: { groupOrder: 1 } } },
       // With one worker vitest runs these files one by one, after all others.
       { test: { ...common, name: 'isolated', include: filesOf('isolated'), maxWorkers: 1 } },
       { test: { ...common, name: 'containers', include: filesOf('containers') } },

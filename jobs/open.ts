@@ -43,16 +43,17 @@ export interface QueueDepth {
 
 /**
  * The queues of the catalog, made from the app's connection when they are first used: most commands use none, and BullMQ is
- * what takes longest to load.
+ * what takes longest to load. `commands` asks who works, and waits no longer than its time for an answer: what goes to the queues
+ * waits for a Redis that is away for as long as it takes.
  */
-export function openQueues(redis: Redis, prefix: string): JobQueues {
+export function openQueues(redis: Redis, prefix: string, commands = redis): JobQueues {
   let opened: Promise<ReadonlyMap<JobName, Queue>> | undefined;
   const all = (): Promise<ReadonlyMap<JobName, Queue>> => {
     opened ??= openAll(redis, prefix);
     return opened;
   };
 
-  const living = openLiving(redis, prefix);
+  const living = openLiving(commands, prefix);
 
   async function add<Name extends JobName>(name: Name, jobs: readonly NewJob<Name>[]): Promise<void> {
     const queue = (await all()).get(name);

@@ -65,7 +65,7 @@ export interface AppOptions<J extends Jobs> {
   readonly observe?: ObserveCall | undefined;
   /** Does the work of each job. */
   readonly traceJob?: TraceJob;
-  readonly openJobs: (redis: Redis, prefix: string) => J;
+  readonly openJobs: (redis: Redis, prefix: string, commands: Redis) => J;
 }
 
 export interface App<J extends Jobs = Jobs> extends KnownService {
@@ -141,7 +141,7 @@ export async function openApp<J extends Jobs>(options: AppOptions<J>): Promise<A
       auditKeys: openLedgerKeys(config, 'audit entry'),
     };
     const ledger = openLedger({ redis, arming }, { prefix: config.prefix, safety, ...own });
-    const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`);
+    const jobs = options.openJobs(await connect('jobs'), `${config.prefix}:bull`, redis);
     closing.push(() => jobs.close());
     const accepted = ground.findings.map(({ setting }) => setting);
     const durability = openDurabilityWatch({ read: () => readDurability(redis), accepted, ledger, clock, log });

@@ -41,8 +41,7 @@ export async function carrierOf(app: Shown, { id }: Run): Promise<string> {
 
 /** The command of a worker, which pays whatever waits. */
 export function workerCommand({ serviceName }: Pick<Shown, 'serviceName'>): string {
-  const asRoot = process.getuid?.() === 0 ? ' --allow-root' : '';
-  return serviceName === SANDBOX_NAME ? `payrun worker --sandbox${asRoot}` : `payrun worker${asRoot}`;
+  return serviceName === SANDBOX_NAME ? 'payrun worker --sandbox' : 'payrun worker';
 }
 
 interface Described {

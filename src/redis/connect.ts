@@ -64,7 +64,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/CERT|self.signed|SSL|TLS|altnames/i, 'Make its certificate trusted (NODE_EXTRA_CA_CERTS), or correct REDIS_URL.'],
 ];
 const REMEDY_OTHERWISE =
-  'Start that server or correct REDIS_URL: what waits for it goes on by itself. Without REDIS_URL payrun would start a ' +
+  'Start that server or correct REDIS_URL, then give the same command again; workers go on by themselves. Without REDIS_URL payrun would start a ' +
   'private Redis, which holds another ledger.';
 
 /**

@@ -1,11 +1,11 @@
 import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { JOB_NAMES, type JobName } from '../../jobs/catalog.ts';
 import { shortenLocks } from '../../jobs/locks.ts';
 import { type JobQueues, openQueues } from '../../jobs/open.ts';
 import { connectRedis } from '../../src/redis/connect.ts';
-import { freshPrefix, useTestRedis } from '../support/redis.ts';
+import { freshPrefix, startTestRedis, useTestRedis } from '../support/redis.ts';
 
 const RUN = '20260131-k3f9xq';
 
@@ -185,4 +185,17 @@ test('the job of a worker that died is not kept from others by a lock that the c
   await shortenLocks(jobs);
   for (const lock of locks) expect(await server.redis.pttl(lock)).toBeLessThanOrEqual(8000);
   await died.close();
+});
+
+test('who asks which workers live is not kept waiting by a Redis that is gone, though what goes to the queues is', async () => {
+  const gone = await startTestRedis();
+  onTestFinished(() => gone.stop());
+  const address = { socket: gone.socket };
+  const waiting = await connectRedis(address, { name: 'test', kind: 'jobs' });
+  const commands = await connectRedis(address, { name: 'test', kind: 'commands', commandTimeoutMs: 200 });
+  onTestFinished(() => [waiting, commands].forEach((redis) => redis.disconnect()));
+  const asked = openQueues(waiting, `${freshPrefix()}:bull`, commands);
+  expect(await asked.workers()).toEqual([]);
+  await gone.stop();
+  await expect(asked.workers()).rejects.toThrow('Command timed out');
 });

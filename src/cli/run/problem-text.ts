@@ -6,14 +6,14 @@ const PLACES_SHOWN_MAX = 5;
 
 /**
  * For a terminal: all problems that are kept (at most 1,000), with line, column, code, value, message and remedy, then the
- * warnings by their codes, each with its first places. Empty without any.
+ * warnings by their codes, each with its first places. What is the same of several in a row is said once. Empty without any.
  */
 export function describeProblems(checked: CheckedFile): string {
   const { problems, problemsTotal } = checked;
   const left = problemsTotal - problems.length;
   return [
     ...(problemsTotal === 0 ? [] : [headline(checked)]),
-    ...problems.map(describe),
+    ...problems.map((problem, at) => (isLike(problem, problems[at - 1]) ? headOf(problem) : describe(problem))),
     ...(left === 0 ? [] : [moreText(left, checked)]),
     ...describeWarnings(checked),
   ].join('\n');
@@ -45,8 +45,16 @@ function headline({ name, rows, valid, problemsTotal, fileRefused }: CheckedFile
 }
 
 function describe(problem: Problem): string {
-  const { code, message, remedy } = problem;
-  return `${placeOf(problem)}: ${code}${cellOf(problem)}\n  ${message}\n  ${remedy}`;
+  const { message, remedy } = problem;
+  return `${headOf(problem)}\n  ${message}\n  ${remedy}`;
+}
+
+function headOf(problem: Problem): string {
+  return `${placeOf(problem)}: ${problem.code}${cellOf(problem)}`;
+}
+
+function isLike({ code, message, remedy }: Problem, before: Problem | undefined): boolean {
+  return before?.code === code && before.message === message && before.remedy === remedy;
 }
 
 function placeText(problem: Problem): string {
