@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer, request } from 'node:http';
 import { createServer } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -127,6 +128,49 @@ test('a service that is killed in mid-run is told by worker, watch and status wi
   expect(said[1].match(/has not answered.* since/g)).toHaveLength(1);
   expect(status.stderr).not.toContain('Ends about');
 });
+
+test("a gateway's page in the place of the service is told within seconds by worker, watch and status, holds nothing, and the run goes on by itself", async () => {
+  const gateway = await openGateway(service.url);
+  const at = desk(redis.url);
+  const { cwd, looking } = at;
+  const env = { ...at.env, ...service.settings(gateway.url) };
+  const runId = await submitted({ ...at, env });
+  const working = processes.start(['worker'], { cwd, env });
+  const watching = processes.start(['watch', runId], { cwd, env: looking });
+  await inTheMiddle(watching);
+  gateway.close();
+  for (const one of [working, watching]) await one.said('has been answering HTTP 200 with a page since 20');
+  const status = await processes.run(['status', runId], { cwd, env: looking });
+  expect(status.stderr).toContain('has been answering HTTP 200 with a page since 20');
+  expect(status.stderr).not.toContain('Ends about');
+  gateway.open();
+  await wentOn(watching);
+  const { stdout } = await processes.run(['list', runId, '--outcome', 'held', '--json'], { cwd, env: looking });
+  expect(JSON.parse(stdout)).toEqual([]);
+  const [told] = await saidBy(working, watching);
+  const [, seconds] = (/with a page since \S+Z \(([0-9]+) s\)/.exec(told) ?? []).map(Number);
+  expect(seconds).toBeLessThanOrEqual(TOLD_S_MAX);
+});
+
+/** Stands before the service, and while it is closed answers with a page in its place. */
+async function openGateway(target: string): Promise<{ url: string; close(): void; open(): void }> {
+  let isClosed = false;
+  const server = createHttpServer((asked, answer) => {
+    if (isClosed) return void answer.end('<html>We are back soon</html>');
+    const { method, headers, url = '' } = asked;
+    asked.pipe(
+      request(new URL(url, target), { ...(method === undefined ? {} : { method }), headers }, (found) => {
+        answer.writeHead(found.statusCode ?? 502, found.headers);
+        found.pipe(answer);
+      }),
+    );
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return { url: `http://127.0.0.1:${port}`, close: () => void (isClosed = true), open: () => void (isClosed = false) };
+}
 
 test('a service that answers everything but payment requests is told within seconds by worker, watch and status', async () => {
   const failing = await startService(processes, { switches: ['error503BeforeCommit=1'] });

@@ -262,7 +262,9 @@ describe('a connection that cannot be made', () => {
     const refusal = await refusalOf({ url });
     expect(refusal.kind).toBe('unavailable');
     expect(refusal.message).toMatch(message);
-    expect(refusal.remedy).toMatch(/Start that server or correct REDIS_URL, then give the same command again.*another ledger/);
+    expect(refusal.remedy).toMatch(
+      /Start that server or correct REDIS_URL, then give the same command again.*another ledger/,
+    );
   });
 
   test('is refused without a password where one is needed', async () => {
