@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { type Clock, rfc3339 } from '../clock.ts';
+import { SANDBOX_NAME } from '../config/config.ts';
 import { durationText } from '../duration.ts';
 import type { IntentRoom } from '../ledger/intents/room.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -70,8 +71,13 @@ export async function watchOutages(
   const told = new Map<Outage['what'], { outage: Outage; at: number; isWhole: boolean }>();
   let hasNoted = false;
 
+  /** The private Redis and the sandbox lie on the disk of the data directory. */
+  const isByItsDisk = ({ what }: Outage, seen: readonly Outage[]): boolean =>
+    seen.some((one) => one.what === 'disk') &&
+    ((what === 'redis' && config.redisUrl === undefined) || (what === 'service' && deps.serviceName === SANDBOX_NAME));
+
   function tell(seen: readonly Outage[]): void {
-    for (const outage of seen) {
+    for (const outage of seen.filter((one) => !isByItsDisk(one, seen))) {
       const before = told.get(outage.what);
       const work = progress();
       // How far the work is may be known only later.
@@ -105,7 +111,7 @@ export async function watchOutages(
       (one) => one !== undefined,
     );
     if (stop.aborted) return;
-    setAway(seen.map(({ what }) => what));
+    setAway(seen.filter((one) => !isByItsDisk(one, seen)).map(({ what }) => what));
     tell(seen);
     note(seen);
     await clock.sleep(LOOK_EVERY_MS, stop);
