@@ -95,8 +95,10 @@ describe('payrun backup', { timeout: TEST_MS_MAX }, () => {
 
   test('is refused where there is no ledger, and where Redis and data directory do not belong together', async () => {
     const { run } = place;
-    const empty = await processes.run(['backup', '--to', 'copy'], { cwd: processes.folder() });
-    expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('holds no ledger') });
+    const folder = processes.folder();
+    const empty = await processes.run(['backup', '--to', 'copy'], { cwd: folder });
+    expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing to back up') });
+    expect(readdirSync(folder)).toEqual(['data']);
     const identity = join(place.cwd, '.payrun/ledger.json');
     const text = readFileSync(identity, 'utf8');
     onTestFinished(() => writeFileSync(identity, text));

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { rfc3339, systemClock, systemRandom } from '../../clock.ts';
@@ -10,6 +11,7 @@ import type { Season } from '../../ledger/season/ledger-state.ts';
 import { type RedisFiles, readRedisFiles, saveSnapshot } from '../../ledger/season/snapshot.ts';
 import { connectRedis, type RedisAddress } from '../../redis/connect.ts';
 import { Refusal } from '../../refusal.ts';
+import { refuseNoLedger } from '../../runs/safety/no-ledger.ts';
 import { VERSION } from '../../version.ts';
 import { command } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -46,6 +48,7 @@ export const backupCommand = command(
   },
   async ({ to, json }) => {
     const config = readConfig();
+    if (!existsSync(config.dataDir)) throw refuseNoLedger({ config, purpose: 'back up' });
     const folder = await openDataDir(config.dataDir, { random: systemRandom, requirePersistentDisk: false });
     const closing: (() => Promise<void>)[] = [];
     try {

@@ -25,7 +25,7 @@ export const signInitCommand = command(
     await writeNew(path, made);
     print(openSigningKey(made).pem.trimEnd());
     say(`The private key is in ${safeText(path)}. Above is its public half: give it to whoever checks your reports.`);
-    say('Start "serve" and "worker" anew: they sign from then on.');
+    say('Start "serve" and "worker" of this data directory anew: they sign from then on.');
   },
 );
 
