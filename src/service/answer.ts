@@ -13,7 +13,7 @@ export type Answer =
       readonly retryAfter: string | null;
       /** The parsed body; undefined when it is empty or is not JSON. */
       readonly json: unknown;
-      /** It has a body that is not JSON, such as the page of a gateway. */
+      /** Its body is a page, which a gateway answers in the place of the service. */
       readonly isPage?: true;
       /** From `requestIdOf`. */
       readonly requestId: string | null;
@@ -45,7 +45,7 @@ export function answerOf(status: number, headers: ResponseHeaders, body: Buffer)
     ...(isStored(headers['age']) ? { isFromCache: true } : {}),
     retryAfter: headerText(headers['retry-after']),
     json,
-    ...(json === undefined && body.length > 0 ? { isPage: true } : {}),
+    ...(json === undefined && isPage(body) ? { isPage: true } : {}),
     requestId: requestIdOf(headers),
   };
 }
@@ -93,6 +93,13 @@ function dateOf(text: string): number | null {
 function headerText(value: string | readonly string[] | undefined): string | null {
   const text = typeof value === 'string' ? value : value?.[0];
   return text === undefined ? null : text.replace(/[^\x20-\x7e]/g, '').slice(0, HEADER_TEXT_MAX);
+}
+
+const PAGE_BEGINS_WITHIN = 64;
+
+/** Whether it is HTML or XML. Other text may be the service's own word of a request. */
+function isPage(body: Buffer): boolean {
+  return body.toString('latin1', 0, PAGE_BEGINS_WITHIN).trimStart().startsWith('<');
 }
 
 function parseJson(body: Buffer): unknown {
