@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Answer, notSent } from '../../src/service/answer.ts';
+import { type Answer, answerOf, notSent } from '../../src/service/answer.ts';
 import { openAnswering } from '../../src/service/answering.ts';
 import type { Operation } from '../../src/service/client.ts';
 import { isTokenAnswer, TokenUnavailable } from '../../src/service/token.ts';
@@ -101,6 +101,17 @@ describe('a service that answers all but its payments', () => {
     rig.ask(answered(200), 'look-up');
     expect(rig.away()).toEqual({ since: BEGAN, operation: 'payment', fault: null });
   });
+});
+
+test.each([
+  ['<html>', true],
+  ['\r\n <?xml version="1.0"?>', true],
+  ['Bad Request', undefined],
+  ['', undefined],
+  ['{"a":"<html>"}', undefined],
+])('whether an answer is a page shows at its beginning: %j', (body, isPage) => {
+  const answer = answerOf(400, {}, Buffer.from(body));
+  expect(answer.kind === 'answered' ? answer.isPage : null).toBe(isPage);
 });
 
 test('another web server at the address of the service is no answer of it', () => {

@@ -126,11 +126,6 @@ describe('an answer', () => {
       'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 13\r\n\r\n<html></html>',
       { status: 502, json: undefined, isPage: true },
     ],
-    [
-      'a word that is no JSON',
-      'HTTP/1.1 400 Bad Request\r\nContent-Length: 11\r\n\r\nBad Request',
-      { status: 400, json: undefined, isPage: undefined },
-    ],
     ['half of a JSON text', 'HTTP/1.1 201 Created\r\nContent-Length: 4\r\n\r\n{"a"', { status: 201, json: undefined }],
     ['chunks', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n[\r\n1\r\n]\r\n0\r\n\r\n', { json: [] }],
     [
