@@ -23,6 +23,8 @@ beforeAll(async () => {
       ['INV-2', '20.00'],
     ]),
   );
+  writeFileSync(join(payrun.dir, 'one.csv'), payoutFile([['INV-0', '10.00']]));
+  await payrun.run(['run', 'one.csv', '--report-dir', join(payrun.dir, 'before')], place);
   const made = await payrun.run(['key', 'sign-init'], place);
   writeFileSync(join(payrun.dir, 'payrun.pub'), made.stdout);
   runId = parsed(runSchema, (await payrun.run(['run', 'two.csv', '--json'], place)).stdout).runId;
@@ -42,6 +44,12 @@ describe('payrun key sign-init', MINUTES, () => {
   test('makes the private key for its owner alone, makes no second one, and sign-show prints the public half', async () => {
     expect(statSync(join(payrun.dir, 'data', 'signing-key.pem')).mode & 0o777).toBe(0o600);
     expect(await payrun.run(['key', 'sign-init'], place)).toMatchObject({ code: 2, stdout: '' });
+    const nowhere = { ...place, PAYRUN_DATA_DIR: join(payrun.dir, 'nowhere') };
+    expect(await payrun.run(['key', 'sign-init'], nowhere)).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^There is no ledger in .*: nothing to sign\./),
+    });
     const shown = await payrun.run(['key', 'sign-show'], place);
     expect(shown.stdout).toMatch(/^-----BEGIN PUBLIC KEY-----\n/);
     expect(shown).toMatchObject({ code: 0, stdout: readFileSync(join(payrun.dir, 'payrun.pub'), 'utf8') });

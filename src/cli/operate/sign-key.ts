@@ -2,8 +2,10 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readConfig } from '../../config/config.ts';
 import { signingKeyFile } from '../../config/signing-key.ts';
+import { isDataDir } from '../../ledger/intents/data-dir.ts';
 import { codeOf, Refusal } from '../../refusal.ts';
 import { makeSigningKey, openSigningKey } from '../../report/signing/signing-key.ts';
+import { refuseNoLedger } from '../../runs/safety/no-ledger.ts';
 import { command } from '../command.ts';
 import { print, safeText, say } from '../print.ts';
 
@@ -18,8 +20,10 @@ export const signInitCommand = command(
     examples: ['payrun key sign-init > payrun.pub'],
   },
   async () => {
-    const { signingKey, dataDir } = readConfig();
+    const config = readConfig();
+    const { signingKey, dataDir } = config;
     if (signingKey !== undefined) throw refuseSecond();
+    if (!isDataDir(dataDir)) throw refuseNoLedger({ config, purpose: 'sign' });
     const path = signingKeyFile(dataDir);
     const made = makeSigningKey();
     await writeNew(path, made);

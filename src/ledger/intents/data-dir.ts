@@ -13,7 +13,7 @@ export interface DataDir {
   /** Empty before the directory was used with a ledger. */
   readonly instance: string;
   /** Whether the folder's own file says all this, on its very place on the disk. */
-  readonly isBound: boolean;
+  readonly isDataDir: boolean;
   /** The id that the folder had before it was found to be a copy; its own file may say so still. */
   readonly formerId: string | null;
 }
@@ -44,6 +44,11 @@ export function faultWords(fault: unknown): string {
   return code === 'EROFS' ? `${code}: its disk is read-only` : code;
 }
 
+/** Whether a folder is a data directory already. */
+export function isDataDir(path: string): boolean {
+  return existsSync(join(path, IDENTITY));
+}
+
 /**
  * Opens a data directory (mode 700), making it if it is not there. A volatile one is refused with a real service: intent
  * logs that a power cut takes away prove nothing. `closesToOthers`: one that others may look into is closed to them.
@@ -70,11 +75,11 @@ export async function openDataDir(
     );
   }
   const known = await readIdentity(path);
-  const fresh = { path, id: options.random.uuid(), instance: '', isBound: false, formerId: null };
+  const fresh = { path, id: options.random.uuid(), instance: '', isDataDir: false, formerId: null };
   if (known === undefined) return fresh;
   const { id, instance, inode } = known;
   if (inode === 'another') return { ...fresh, instance, formerId: id };
-  return { path, id, instance, isBound: inode === 'its own', formerId: null };
+  return { path, id, instance, isDataDir: inode === 'its own', formerId: null };
 }
 
 /** Of a folder of somebody else, as volumes are, a group may be given it. Throws a Refusal where all others look into it. */
@@ -94,7 +99,7 @@ async function closeToOthers(path: string): Promise<void> {
  * adopted takes the place of another one. A directory that was copied becomes one of its own, with a new id.
  */
 export async function bindDataDir(dataDir: DataDir, instance: string): Promise<DataDir> {
-  if (dataDir.isBound && dataDir.instance === instance) return dataDir;
+  if (dataDir.isDataDir && dataDir.instance === instance) return dataDir;
   const target = join(dataDir.path, IDENTITY);
   const draft = `${target}.${dataDir.id}`;
   const file = await open(draft, 'w', 0o600);
@@ -116,7 +121,7 @@ export async function bindDataDir(dataDir: DataDir, instance: string): Promise<D
     ...dataDir,
     id: bound?.id ?? dataDir.id,
     instance: bound?.instance ?? instance,
-    isBound: true,
+    isDataDir: true,
     formerId: null,
   };
 }
@@ -146,7 +151,7 @@ async function bornAt(file: FileHandle): Promise<string> {
 
 /** The same directory under an id of its own: another host uses the present one. */
 export function renewDataDir(dataDir: DataDir, random: Random): DataDir {
-  return { ...dataDir, id: random.uuid(), isBound: false, formerId: dataDir.id };
+  return { ...dataDir, id: random.uuid(), isDataDir: false, formerId: dataDir.id };
 }
 
 /** Of several processes that do this at once, one moves the file; all of them go on with what stands there afterwards. */
