@@ -53,8 +53,8 @@ const MATRIX_MUTATIONS: readonly Mutation[] = [
       `await putBack(deps, payout, { sent, reading: { kind: 'not-sent', reason: '', certificate: false }, isAgain });\n`,
     ),
     caughtBy: named(
-      'test/faults/answers.test.ts',
-      'F30: the payment is made late: after a reset or a time-out, and before the end of its quote',
+      'test/pay/pay-payout.test.ts',
+      'an answer that is not definite a reset makes it unknown (2xx seen: false); it is looked up and never sent again',
     ),
   },
   {
