@@ -72,12 +72,11 @@ export async function watchOutages(
   let hasNoted = false;
 
   /** The private Redis and the sandbox lie on the disk of the data directory. */
-  const isByItsDisk = ({ what }: Outage, seen: readonly Outage[]): boolean =>
-    seen.some((one) => one.what === 'disk') &&
-    ((what === 'redis' && config.redisUrl === undefined) || (what === 'service' && deps.serviceName === SANDBOX_NAME));
+  const liesOnIt = ({ what }: Outage): boolean =>
+    (what === 'redis' && config.redisUrl === undefined) || (what === 'service' && deps.serviceName === SANDBOX_NAME);
 
   function tell(seen: readonly Outage[]): void {
-    for (const outage of seen.filter((one) => !isByItsDisk(one, seen))) {
+    for (const outage of seen) {
       const before = told.get(outage.what);
       const work = progress();
       // How far the work is may be known only later.
@@ -88,8 +87,8 @@ export async function watchOutages(
     }
     for (const [what, { outage }] of told) {
       if (seen.some((one) => one.what === what)) continue;
-      // A private Redis on a full disk answers until its next write.
-      if (what === 'redis' && config.redisUrl === undefined && told.has('disk')) continue;
+      // On a full disk it answers until its next write.
+      if (liesOnIt(outage) && told.has('disk')) continue;
       told.delete(what);
       say(backText(outage, clock.now()));
     }
@@ -98,7 +97,6 @@ export async function watchOutages(
   const hint = ({ what }: Outage): string => (what === 'service' && !deps.answering.hasAnswered() ? neverAnswered : '');
 
   function note(seen: readonly Outage[]): void {
-    if (seen.some(({ what }) => what === 'redis')) return;
     const noted = seen.flatMap(({ what, ...one }) => (what === 'service' || what === 'disk' ? [{ what, ...one }] : []));
     if (noted.length === 0 && !hasNoted) return;
     hasNoted = noted.length > 0;
@@ -107,13 +105,13 @@ export async function watchOutages(
   }
 
   while (!stop.aborted) {
-    const seen = [serviceOutage(deps), look.outage(), await disk(), look.comparison()].filter(
-      (one) => one !== undefined,
-    );
+    const redis = look.outage();
+    const all = [serviceOutage(deps), redis, await disk(), look.comparison()].filter((one) => one !== undefined);
     if (stop.aborted) return;
-    setAway(seen.filter((one) => !isByItsDisk(one, seen)).map(({ what }) => what));
+    const seen = all.some(({ what }) => what === 'disk') ? all.filter((one) => !liesOnIt(one)) : all;
+    setAway(seen.map(({ what }) => what));
     tell(seen);
-    note(seen);
+    if (redis === undefined) note(seen);
     await clock.sleep(LOOK_EVERY_MS, stop);
   }
 }

@@ -19,7 +19,7 @@ export interface Away {
   readonly since: number;
   /** Null: the service answers nothing at all. */
   readonly operation: OperationAlone | null;
-  /** What became of the latest request that was not answered, such as `ECONNREFUSED`, `HTTP 503`; null before the first. */
+  /** What became of the latest request that was not answered, such as `ECONNREFUSED` or `HTTP 503`; null before the first. */
   readonly fault: string | null;
 }
 
